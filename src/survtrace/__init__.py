@@ -1,0 +1,1 @@
+"""SurvTRACE: transformers for survival analysis with competing events."""

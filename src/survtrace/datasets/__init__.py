@@ -1,0 +1,1 @@
+"""Cohorts to learn on: embedded, downloaded, and simulated with known truth."""

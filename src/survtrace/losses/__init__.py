@@ -1,0 +1,1 @@
+"""Hazards meet outcomes."""

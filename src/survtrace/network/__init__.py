@@ -1,0 +1,1 @@
+"""A batch becomes hazards; every layer has the member axis."""

@@ -1,0 +1,1 @@
+"""The visible loop, and what it remembers."""
