@@ -124,7 +124,7 @@ def informative(outcome: Outcome) -> NDArray[np.bool_]:
             DataWarning,
             stacklevel=3,
         )
-    return np.logical_not(empty)
+    return np.asarray(~empty)
 
 
 def require_same_subjects(n_subjects: int, outcome: Outcome) -> None:

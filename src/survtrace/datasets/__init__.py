@@ -1,1 +1,8 @@
 """Cohorts to learn on: embedded, downloaded, and simulated with known truth."""
+
+from survtrace.datasets.cohort import make_cohort
+from survtrace.datasets.deepsurv import load_metabric, load_support
+from survtrace.datasets.flchain import load_flchain
+from survtrace.datasets.truth import Truth
+
+__all__ = ["Truth", "load_flchain", "load_metabric", "load_support", "make_cohort"]

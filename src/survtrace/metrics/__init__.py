@@ -1,1 +1,68 @@
 """Honest scores of survival and incidence predictions, with intervals (numpy and numba only)."""
+
+from survtrace.metrics.auc import auc, auc_at
+from survtrace.metrics.brier import (
+    brier_score,
+    brier_score_survival,
+    integrated_brier_score,
+    integrated_brier_score_survival,
+)
+from survtrace.metrics.calibration import (
+    CalibrationCurve,
+    aalen_johansen_calibration,
+    calibration_curve,
+    kaplan_meier_calibration,
+)
+from survtrace.metrics.censoring import CensoringSurvival, censoring_survival
+from survtrace.metrics.comparison import Comparison, compare, corrected_t_test
+from survtrace.metrics.concordance import (
+    concordance_antolini,
+    concordance_cause_specific,
+    concordance_paper,
+)
+from survtrace.metrics.nonparametric import (
+    StepFunction,
+    aalen_johansen,
+    kaplan_meier,
+    nelson_aalen,
+)
+from survtrace.metrics.resampling import Bootstrap, bootstrap, paired_bootstrap
+from survtrace.metrics.score import Score
+from survtrace.metrics.scorers import Scorer, auc_scorer, brier_scorer, concordance_scorer
+from survtrace.metrics.uniformity import DCalibration, d_calibration, d_calibration_incidence
+
+__all__ = [
+    "Bootstrap",
+    "CalibrationCurve",
+    "CensoringSurvival",
+    "Comparison",
+    "DCalibration",
+    "Score",
+    "Scorer",
+    "StepFunction",
+    "aalen_johansen",
+    "aalen_johansen_calibration",
+    "auc",
+    "auc_at",
+    "auc_scorer",
+    "bootstrap",
+    "brier_score",
+    "brier_score_survival",
+    "brier_scorer",
+    "calibration_curve",
+    "censoring_survival",
+    "compare",
+    "concordance_antolini",
+    "concordance_cause_specific",
+    "concordance_paper",
+    "concordance_scorer",
+    "corrected_t_test",
+    "d_calibration",
+    "d_calibration_incidence",
+    "integrated_brier_score",
+    "integrated_brier_score_survival",
+    "kaplan_meier",
+    "kaplan_meier_calibration",
+    "nelson_aalen",
+    "paired_bootstrap",
+]

@@ -1,0 +1,192 @@
+"""Which columns exist, their kind, and their values in token order."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from survtrace.errors import DataError, DataWarning, SettingError
+
+Kind = Literal["numerical", "categorical"]
+
+
+@dataclass(frozen=True)
+class Covariate:
+    """A column's name and kind."""
+
+    name: str
+    kind: Kind
+
+
+def open_table(X: Any) -> nw.DataFrame[Any]:
+    """Any accepted table of covariates as a frame; arrays get the names x0, x1, ...
+
+    Examples
+    --------
+    >>> open_table(np.zeros((2, 3))).columns
+    ['x0', 'x1', 'x2']
+    """
+    if sparse.issparse(X):
+        raise DataError("X must be a dense table; got a sparse matrix. Pass X.toarray().")
+    if isinstance(X, Mapping):
+        X = pd.DataFrame(X)
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    table = frame if isinstance(frame, nw.DataFrame) else _table_of_array(X)
+    names = [str(name) for name in table.columns]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise DataError(f"column names must differ; {repeated} occur more than once. Rename them.")
+    return table
+
+
+def _table_of_array(X: Any) -> nw.DataFrame[Any]:
+    array = np.asarray(X)
+    if array.dtype.kind == "c":
+        raise DataError("X must hold real numbers; Complex data not supported. Split the parts.")
+    if array.ndim != 2:
+        raise DataError(
+            f"X must be a table with a row for each subject; got shape {array.shape}. "
+            "Expected 2D array; Reshape your data, for example X.reshape(-1, 1)."
+        )
+    frame = pd.DataFrame(array, columns=[f"x{j}" for j in range(array.shape[1])])
+    return nw.from_native(frame.infer_objects() if array.dtype == object else frame)
+
+
+def infer_covariates(
+    table: nw.DataFrame[Any], categorical: Sequence[str | int] | None = None
+) -> tuple[Covariate, ...]:
+    """The kind of each column, from its dtype; ``categorical`` names or counts exceptions.
+
+    Examples
+    --------
+    >>> table = open_table({"age": [61.0, 47.0], "sex": ["f", "m"], "stage": [1, 3]})
+    >>> [covariate.kind for covariate in infer_covariates(table, categorical=["stage"])]
+    ['numerical', 'categorical', 'categorical']
+    """
+    named = _names_of(categorical or (), table.columns)
+    return tuple(
+        Covariate(str(name), "categorical" if name in named else _kind_of(table[name]))
+        for name in table.columns
+    )
+
+
+def select_columns(table: nw.DataFrame[Any], covariates: Sequence[Covariate]) -> nw.DataFrame[Any]:
+    """The columns that were learned, by name; order and extra columns do not matter."""
+    names = [covariate.name for covariate in covariates]
+    seen = {str(name): name for name in table.columns}
+    missing = [name for name in names if name not in seen]
+    if missing:
+        raise DataError(
+            f"X must have the {len(names)} columns seen in fit; missing: {missing}; "
+            f"X has {len(seen)} features {list(seen)}, but SurvTRACE is expecting {len(names)} "
+            "features as input. Add or rename them."
+        )
+    extra = [name for name in seen if name not in names]
+    if extra:
+        warnings.warn(f"columns not seen in fit are ignored: {extra}.", DataWarning, stacklevel=4)
+    return table.select([seen[name] for name in names])
+
+
+def numbers(table: nw.DataFrame[Any], covariate: Covariate) -> NDArray[np.float64]:
+    """A numerical column as floats, NaN where missing."""
+    series = table[covariate.name]
+    if not (series.dtype.is_numeric() or series.dtype in (nw.Boolean, nw.Object, nw.Unknown)):
+        raise DataError(
+            f"column {covariate.name!r} is numerical; got {series.dtype}. "
+            "Convert it to numbers, or name it in categorical= when fitting."
+        )
+    values = _as_floats(series)
+    if values is None:
+        raise DataError(
+            f"column {covariate.name!r} is numerical; it holds values that are not numbers. "
+            "Convert it to numbers, or name it in categorical= when fitting."
+        )
+    infinite = np.isinf(values)
+    if infinite.any():
+        raise DataError(
+            f"numerical covariates must be finite; column {covariate.name!r} has "
+            f"{infinite.sum()} infinite values (first: row {np.flatnonzero(infinite)[0]}). "
+            "Replace infinity by a missing value or a bound."
+        )
+    return values
+
+
+def _as_floats(series: nw.Series[Any]) -> NDArray[np.float64] | None:
+    if series.dtype.is_numeric():
+        return series.cast(nw.Float64).to_numpy().astype(np.float64)
+    try:
+        column = pd.to_numeric(pd.Series(series.to_list(), dtype=object))
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        return None
+
+
+class Levels(NamedTuple):
+    """A categorical column: each subject's place in a list of distinct texts, -1 if missing."""
+
+    place: NDArray[np.int64]
+    text: list[str]
+
+
+def levels(table: nw.DataFrame[Any], covariate: Covariate) -> Levels:
+    """A categorical column as text levels; 1, 1.0 and "1" are one level."""
+    column = pd.Series(table[covariate.name].to_list(), dtype=object)
+    place, distinct = pd.factorize(column, use_na_sentinel=True)
+    return Levels(place.astype(np.int64), [_text_of(level) for level in distinct])
+
+
+def _text_of(level: Any) -> str:
+    if isinstance(level, float) and level.is_integer():
+        level = int(level)
+    return str(level)
+
+
+def _names_of(categorical: Sequence[str | int], columns: list[str]) -> set[str]:
+    if isinstance(categorical, str):
+        raise SettingError(
+            f"categorical must be a list of columns; got the text {categorical!r}. "
+            f"Write categorical=[{categorical!r}]."
+        )
+    names = {columns[c] if isinstance(c, (int, np.integer)) else c for c in categorical}
+    unknown = sorted(str(name) for name in names - set(columns))
+    if unknown:
+        raise SettingError(
+            f"categorical must name columns of X; {unknown} are not among {columns}."
+        )
+    return names
+
+
+def _kind_of(series: nw.Series[Any]) -> Kind:
+    dtype = series.dtype
+    if dtype.is_temporal():
+        raise DataError(
+            f"column {series.name!r} holds dates or times ({dtype}), which have no scale of "
+            "their own. Convert it to a number, such as age in years, or drop it."
+        )
+    if dtype.is_nested():
+        raise DataError(f"column {series.name!r} holds {dtype}; a covariate is one value a row.")
+    if dtype.is_numeric():
+        return "numerical"
+    if dtype in (nw.Object, nw.Unknown):
+        return _kind_of_objects(series)
+    return "categorical"
+
+
+def _kind_of_objects(series: nw.Series[Any]) -> Kind:
+    kind = pd.api.types.infer_dtype(series.to_list(), skipna=True)
+    if kind.startswith(("date", "time", "period")):
+        raise DataError(
+            f"column {series.name!r} holds dates or times ({kind}), which have no scale of "
+            "their own. Convert it to a number, such as age in years, or drop it."
+        )
+    if kind in ("floating", "integer", "mixed-integer-float", "decimal", "empty"):
+        return "numerical"
+    return "categorical"

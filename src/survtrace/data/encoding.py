@@ -1,0 +1,177 @@
+"""Scales and categories, learned on training rows; they turn a table into rows and values."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from survtrace.data.covariates import (
+    Covariate,
+    Levels,
+    levels,
+    numbers,
+    select_columns,
+)
+from survtrace.errors import DataWarning
+
+MISSING, UNSEEN = 0, 1
+
+
+class Encoded(NamedTuple):
+    """Each token as a row of the embedding table and a value that multiplies it."""
+
+    rows: NDArray[np.int32]
+    values: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A numerical covariate: two rows of the embedding table, "missing" and its own."""
+
+    mean: float
+    deviation: float
+    n_rows: int = 2
+    n_silent: int = 1
+
+    def encode(self, values: NDArray[np.float64]) -> Encoded:
+        """Standardise; a missing value becomes 1 times the missing row."""
+        missing = np.isnan(values)
+        scaled = np.where(missing, 1.0, (values - self.mean) / self.deviation)
+        return Encoded(np.where(missing, MISSING, 1).astype(np.int32), scaled.astype(np.float32))
+
+
+@dataclass(frozen=True)
+class Categories:
+    """A categorical covariate: the rows "missing", "unseen", then one per level."""
+
+    levels: tuple[str, ...]
+    n_silent: int = 2
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows of the embedding table it takes."""
+        return len(self.levels) + self.n_silent
+
+    def encode(self, values: Levels) -> Encoded:
+        """The row of each level, with value 1."""
+        place = {level: number + self.n_silent for number, level in enumerate(self.levels)}
+        row_of = np.array([place.get(text, UNSEEN) for text in values.text] + [MISSING])
+        rows = row_of[values.place].astype(np.int32)
+        return Encoded(rows, np.ones(len(rows), dtype=np.float32))
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """What was learned of each covariate, in token order."""
+
+    covariates: tuple[Covariate, ...]
+    columns: tuple[Scale | Categories, ...]
+
+    @property
+    def first_rows(self) -> NDArray[np.int64]:
+        """Where each covariate's block of the embedding table begins, and where the last ends."""
+        return np.cumsum([0, *(column.n_rows for column in self.columns)])
+
+    @property
+    def silent_rows(self) -> tuple[int, ...]:
+        """The rows of "missing" and "unseen"."""
+        return tuple(
+            int(first) + silent
+            for first, column in zip(self.first_rows, self.columns, strict=False)
+            for silent in range(column.n_silent)
+        )
+
+    def encode(self, table: nw.DataFrame[Any]) -> Encoded:
+        """Rows and values of every token; unseen categories are counted in one warning."""
+        table = select_columns(table, self.covariates)
+        encoded = [
+            column.encode(_values_of(table, covariate))
+            for covariate, column in zip(self.covariates, self.columns, strict=True)
+        ]
+        self._warn_of_unseen([column.rows for column in encoded])
+        rows = np.stack([column.rows for column in encoded], axis=1)
+        values = np.stack([column.values for column in encoded], axis=1)
+        return Encoded(rows + self.first_rows[:-1].astype(np.int32), values)
+
+    def _warn_of_unseen(self, rows: Sequence[NDArray[np.int32]]) -> None:
+        counts = {
+            covariate.name: int((row == UNSEEN).sum())
+            for covariate, row in zip(self.covariates, rows, strict=True)
+            if covariate.kind == "categorical" and (row == UNSEEN).any()
+        }
+        if counts:
+            warnings.warn(
+                "categories not seen in fit get the unseen token; subjects concerned, by "
+                f"column: {counts}.",
+                DataWarning,
+                stacklevel=4,
+            )
+
+
+def learn_encoding(table: nw.DataFrame[Any], covariates: Sequence[Covariate]) -> Encoding:
+    """Learn scales and categories from training rows.
+
+    Examples
+    --------
+    >>> from survtrace.data.covariates import infer_covariates, open_table
+    >>> table = open_table({"age": [40.0, 60.0, None], "sex": ["f", "m", "f"]})
+    >>> encoding = learn_encoding(table, infer_covariates(table))
+    >>> encoding.encode(table).rows.tolist()       # age: 0 missing, 1 value; sex: 2 + 2 silent
+    [[1, 4], [1, 5], [0, 4]]
+    >>> encoding.encode(table).values.tolist()
+    [[-1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
+    """
+    columns = [_values_of(table, covariate) for covariate in covariates]
+    _warn_of_idle_columns(covariates, columns)
+    return Encoding(tuple(covariates), tuple(_learn(column) for column in columns))
+
+
+Column = NDArray[np.float64] | Levels
+
+
+def _values_of(table: nw.DataFrame[Any], covariate: Covariate) -> Any:
+    return (numbers if covariate.kind == "numerical" else levels)(table, covariate)
+
+
+def _learn(values: Column) -> Scale | Categories:
+    if isinstance(values, Levels):
+        return Categories(tuple(sorted(set(values.text))))
+    present = values[~np.isnan(values)]
+    mean, deviation = (present.mean(), present.std()) if len(present) else (0.0, 1.0)
+    return Scale(float(mean), float(deviation) if deviation > 0 else 1.0)
+
+
+def _warn_of_idle_columns(covariates: Sequence[Covariate], columns: Sequence[Column]) -> None:
+    """Name the columns that cannot teach anything: empty, constant, or a copy of another."""
+    idle: dict[str, list[str]] = {"all missing": [], "constant": [], "a copy of another": []}
+    seen: set[bytes] = set()
+    for covariate, column in zip(covariates, columns, strict=True):
+        place = column.place if isinstance(column, Levels) else _distinct(column)
+        content = place.tobytes()
+        if (place < 0).all():
+            idle["all missing"].append(covariate.name)
+        elif (place == place[0]).all():
+            idle["constant"].append(covariate.name)
+        elif content in seen:
+            idle["a copy of another"].append(covariate.name)
+        seen.add(content)
+    found = {reason: names for reason, names in idle.items() if names}
+    if found:
+        warnings.warn(
+            f"some columns carry no information of their own: {found}. They are kept; drop them "
+            "to train faster.",
+            DataWarning,
+            stacklevel=4,
+        )
+
+
+def _distinct(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The place of each value among the distinct ones, in order of appearance; -1 if missing."""
+    return np.asarray(pd.factorize(values, use_na_sentinel=True)[0], dtype=np.int64)

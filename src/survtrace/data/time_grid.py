@@ -1,0 +1,88 @@
+"""The intervals of the time axis, and where a duration falls."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from survtrace.data.outcome import Outcome
+from survtrace.errors import DataError, DataWarning, SettingError
+
+
+def quantile_cuts(outcome: Outcome, n_intervals: int) -> NDArray[np.float64]:
+    """Cut points 0 = c_0 < .. < c_m at even quantiles of the event times.
+
+    Tied event times can leave fewer than ``n_intervals`` intervals.
+
+    Examples
+    --------
+    >>> outcome = Outcome(np.array([1.0, 2.0, 3.0, 4.0, 9.0]), np.array([1, 1, 1, 1, 0]), (1,))
+    >>> quantile_cuts(outcome, n_intervals=2).tolist()
+    [0.0, 2.5, 4.0]
+    """
+    event_times = outcome.duration[outcome.event > 0]
+    if len(event_times) == 0:
+        raise DataError(
+            f"at least one subject must have an event; all {len(outcome)} are censored. "
+            "Check which label means censored: it must be 0 or 'censored'."
+        )
+    quantiles = np.quantile(event_times, np.linspace(0, 1, n_intervals + 1)[1:])
+    return np.unique(np.concatenate([[0.0], quantiles]))
+
+
+def checked_cuts(time_grid: ArrayLike) -> NDArray[np.float64]:
+    """Cut points given by the user, with 0 put in front if it is not there.
+
+    Examples
+    --------
+    >>> checked_cuts([12, 24, 60]).tolist()
+    [0.0, 12.0, 24.0, 60.0]
+    """
+    cuts = np.asarray(time_grid, dtype=np.float64).ravel()
+    if len(cuts) and cuts[0] > 0:
+        cuts = np.concatenate([[0.0], cuts])
+    if len(cuts) < 2 or not np.isfinite(cuts).all() or cuts[0] != 0 or (np.diff(cuts) <= 0).any():
+        raise SettingError(
+            "time_grid must rise strictly from 0 through at least one more finite time; "
+            f"got {np.asarray(time_grid).tolist()}."
+        )
+    return cuts
+
+
+def locate(
+    duration: NDArray[np.float64], cuts: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Interval (from 0) in which each duration falls, and the fraction of it lived through.
+
+    A duration on a cut belongs to the interval it closes; one beyond the last cut ends there.
+
+    Examples
+    --------
+    >>> interval, fraction = locate(np.array([1.0, 2.0, 3.0, 9.0]), np.array([0.0, 2.0, 4.0]))
+    >>> interval.tolist(), fraction.tolist()
+    ([0, 0, 1, 1], [0.5, 1.0, 0.5, 1.0])
+    """
+    interval = np.searchsorted(cuts[1:-1], duration, side="left")
+    start, end = cuts[interval], cuts[interval + 1]
+    fraction = np.clip((duration - start) / (end - start), 0.0, 1.0)
+    return interval.astype(np.int64), fraction
+
+
+def warn_of_sparse_causes(outcome: Outcome, n_intervals: int) -> None:
+    """Name the causes that have fewer events than the grid has intervals."""
+    counts = np.bincount(outcome.event, minlength=len(outcome.causes) + 1)[1:]
+    sparse: dict[Any, int] = {
+        cause: int(count)
+        for cause, count in zip(outcome.causes, counts, strict=True)
+        if count < n_intervals
+    }
+    if sparse:
+        warnings.warn(
+            f"some causes have fewer events than the time grid has intervals ({n_intervals}): "
+            f"{sparse}. Their curves will follow the others'; merge causes or lower n_intervals.",
+            DataWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,142 @@
+"""A published file is found on this machine, or downloaded once and checked."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import sys
+import time
+import uuid
+from pathlib import Path
+from typing import IO
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
+
+from survtrace.errors import DataError
+
+DATA_HOME = "SURVTRACE_DATA_HOME"
+PAUSES = (1.0, 4.0)  # seconds before the second and the third attempt
+TIMEOUT = 30.0
+CHUNK = 1 << 16
+
+
+def fetch(name: str, url: str, sha256: str) -> Path:
+    """Find a file in the data folders, or download it into the first of them.
+
+    Parameters
+    ----------
+    name
+        The file's name in the data folders.
+    url
+        Where it is published.
+    sha256
+        The checksum that the file must have, wherever it was found.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from unittest.mock import patch
+    >>> empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    >>> with tempfile.TemporaryDirectory() as home, patch.dict(os.environ, {DATA_HOME: home}):
+    ...     _ = Path(home, "empty.csv").write_bytes(b"")
+    ...     fetch("empty.csv", "https://example.org/empty.csv", empty).name
+    'empty.csv'
+    """
+    folders = data_folders()
+    for folder in folders:
+        if (folder / name).is_file():
+            _require_sha256(folder / name, sha256, "Delete it to have it downloaded again.")
+            return folder / name
+    return _download(folders[0] / name, url, sha256)
+
+
+def data_folders() -> list[Path]:
+    """The folders searched, in order: ``$SURVTRACE_DATA_HOME`` if set, then the user's cache."""
+    home = os.environ.get(DATA_HOME)
+    cache = _user_cache() / "survtrace"
+    return [Path(home).expanduser(), cache] if home else [cache]
+
+
+def _user_cache() -> Path:
+    if chosen := os.environ.get("XDG_CACHE_HOME"):
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path.home() / ".cache"
+
+
+def _download(path: Path, url: str, sha256: str) -> Path:
+    """Write beside the target, check, then rename: nobody ever sees half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    try:
+        _transfer_with_retries(url, part, path)
+        _require_sha256(part, sha256, f"The publisher may have changed it: {url}", path.name)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+    return path
+
+
+def _transfer_with_retries(url: str, part: Path, path: Path) -> None:
+    for pause in (*PAUSES, None):
+        try:
+            _transfer(url, part, path.name)
+            return
+        except (OSError, http.client.HTTPException) as error:
+            if pause is None or _is_final(error):
+                raise DataError(
+                    f"{path.name} could not be downloaded from {url} ({error}). Check the "
+                    f"connection, or put the file into {path.parent} yourself; the environment "
+                    f"variable {DATA_HOME} may name another folder."
+                ) from error
+            time.sleep(pause)
+
+
+def _is_final(error: Exception) -> bool:
+    """Whether the server understood the request and said no."""
+    return isinstance(error, HTTPError) and error.code < 500
+
+
+def _transfer(url: str, part: Path, label: str) -> None:
+    request = Request(url, headers={"User-Agent": "survtrace"})
+    with (
+        urlopen(request, timeout=TIMEOUT) as response,
+        part.open("wb") as target,
+        _progress() as progress,
+    ):
+        size = response.headers.get("Content-Length")
+        total = None if size is None else int(size)
+        seen = _copy(response, target, progress, progress.add_task(label, total=total))
+    if total is not None and seen < total:
+        raise ConnectionError(f"the connection closed after {seen} of {total} bytes")
+
+
+def _copy(source: IO[bytes], target: IO[bytes], progress: Progress, task: TaskID) -> int:
+    seen = 0
+    while chunk := source.read(CHUNK):
+        target.write(chunk)
+        seen += len(chunk)
+        progress.update(task, completed=seen)
+    return seen
+
+
+def _progress() -> Progress:
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+def _require_sha256(path: Path, expected: str, way_out: str, name: str | None = None) -> None:
+    seen = hashlib.sha256(path.read_bytes()).hexdigest()
+    if seen != expected:
+        raise DataError(
+            f"{name or path} must have the sha256 {expected}; seen {seen}. "
+            f"It is damaged or another version. {way_out}"
+        )

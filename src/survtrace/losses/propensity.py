@@ -1,0 +1,77 @@
+"""How likely each cause was for each subject, and the loss weights made of it (eq. 18-20)."""
+
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+
+from survtrace.data.encoding import Encoded
+
+IPS = Literal["none", "paper", "events", "stabilised", "covariates", "causes"]
+IPS_FORMS: tuple[str, ...] = get_args(IPS)
+
+
+def propensities(
+    encoded: Encoded,
+    event: NDArray[np.int64],
+    n_causes: int,
+    training: NDArray[np.int64],
+    clip: float,
+) -> NDArray[np.float64]:
+    """Probability of each cause given the covariates: a logistic regression per cause (eq. 20).
+
+    Fitted on training rows, on standardised numericals and one-hot categoricals; predicted for
+    every row and kept above ``clip``.
+    """
+    rows, values = encoded
+    n, n_tokens = rows.shape
+    starts = np.arange(0, n * n_tokens + 1, n_tokens)
+    design = sparse.csr_matrix((values.ravel(), rows.ravel(), starts))
+    columns = []
+    for cause in range(1, n_causes + 1):
+        struck = event == cause
+        if struck[training].all() or not struck[training].any():
+            columns.append(np.full(n, struck[training].mean()))
+            continue
+        fitted = LogisticRegression(max_iter=1000).fit(design[training], struck[training])
+        columns.append(fitted.predict_proba(design)[:, 1])
+    return np.clip(np.stack(columns, axis=1), clip, 1.0)
+
+
+def ips_weights(
+    form: str, propensity: NDArray[np.float64], event: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Weight of subject i in the loss of cause k.
+
+    ``paper``: 1[e = k] / (K pi_k(x)), as printed in eq. 19: every censored row is dropped.
+    ``events``: rows with cause k get 1 / pi_k(x), all others 1.
+    ``stabilised``: p_k / pi_k(x) for rows with cause k, (1 - p_k) / (1 - pi_k(x)) for others.
+    ``covariates``: every row gets 1 / pi_k(x), whatever happened to it.
+    ``causes``: every row gets 1 / mean(pi_k).
+    ``none``: 1. All but the paper's are scaled to mean 1.
+
+    Examples
+    --------
+    >>> propensity, event = np.array([[0.5], [0.25]]), np.array([1, 0])
+    >>> ips_weights("paper", propensity, event).tolist()
+    [[2.0], [0.0]]
+    >>> (ips_weights("covariates", propensity, event) * 3).tolist()
+    [[2.0], [4.0]]
+    """
+    n_causes = propensity.shape[1]
+    struck = event[:, None] == np.arange(1, n_causes + 1)
+    mean = propensity.mean(axis=0)
+    if form == "paper":
+        return struck / (propensity * n_causes)
+    weights = {
+        "none": np.ones_like(propensity),
+        "events": np.where(struck, 1 / propensity, 1.0),
+        "stabilised": np.where(
+            struck, mean / propensity, (1 - mean) / np.maximum(1 - propensity, 1e-6)
+        ),
+        "covariates": 1 / propensity,
+        "causes": np.broadcast_to(1 / mean, propensity.shape),
+    }[form]
+    return weights / weights.mean()

@@ -1,0 +1,117 @@
+"""How well an estimate separates those who have the event by a time from those who do not."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from survtrace.data.outcome import Outcome, read_outcome
+from survtrace.errors import SettingError
+from survtrace.metrics.censoring import CensoringSurvival, read_censoring, usable_times
+from survtrace.metrics.inputs import Floats, pick_cause, read_estimates, read_times
+from survtrace.metrics.pairs import pair_totals
+from survtrace.metrics.score import Score
+
+Controls = Literal["all", "event_free"]
+
+
+def auc(
+    y: Any,
+    estimate: ArrayLike,
+    times: ArrayLike,
+    *,
+    cause: Any = None,
+    y_train: Any = None,
+    controls: Controls = "all",
+) -> Floats:
+    """Cumulative/dynamic area under the ROC curve at each time, corrected for censoring.
+
+    Cases at t had an event of the cause by t, weighted by 1 / G(t_i), G right-continuous. With
+    one cause this equals scikit-survival's ``cumulative_dynamic_auc`` with ``tied_tol=0``.
+
+    Parameters
+    ----------
+    y
+        The outcome of the scored subjects.
+    estimate
+        Higher for those in more danger; shape (subject,), or (subject, time).
+    times
+        When cases and controls are told apart.
+    cause
+        Label of the cause; may be left out if there is one.
+    y_train
+        Outcome whose censoring survival gives the weights, or a `CensoringSurvival`; by
+        default ``y``. At times after its last usable one the result is NaN, with one warning.
+    controls
+        ``"all"`` who do not have this event by t, be it because another cause came first;
+        ``"event_free"`` only those free of any event (Blanche, 2013).
+
+    Returns
+    -------
+    array of shape (time,)
+        NaN where there is no case or no control.
+
+    Examples
+    --------
+    >>> y = {"event": [1, 2, 0, 1], "duration": [1.0, 2.0, 3.0, 4.0]}
+    >>> auc(y, [0.6, 0.7, 0.5, 0.1], times=[2.0], cause=1)
+    array([0.66666667])
+    >>> auc(y, [0.6, 0.7, 0.5, 0.1], times=[2.0], cause=1, controls="event_free")
+    array([1.])
+    """
+    outcome, grid = read_outcome(y), read_times(times)
+    number = pick_cause(outcome, cause)
+    values = read_estimates(estimate, outcome, grid)
+    censoring = read_censoring(y_train, outcome)
+    usable_times(grid, outcome.duration, censoring, "the area there is NaN")
+    columns = zip(values.T, grid, strict=True)
+    return np.array([_area(outcome, number, x, t, censoring, controls) for x, t in columns])
+
+
+def auc_at(
+    y: Any,
+    estimate: ArrayLike,
+    time: float,
+    *,
+    cause: Any = None,
+    y_train: Any = None,
+    controls: Controls = "all",
+) -> Score:
+    """The area of `auc` at one time, with its standard error.
+
+    Examples
+    --------
+    >>> y = {"event": [1, 2, 0, 1], "duration": [1.0, 2.0, 3.0, 4.0]}
+    >>> auc_at(y, [0.6, 0.7, 0.5, 0.1], time=2.0, cause=1).interval()[0] < 2 / 3
+    True
+    """
+    outcome, grid = read_outcome(y), read_times([time])
+    number = pick_cause(outcome, cause)
+    values = read_estimates(estimate, outcome, grid)[:, 0]
+    censoring = read_censoring(y_train, outcome)
+    usable_times(grid, outcome.duration, censoring, "the area there is NaN")
+    return _area(outcome, number, values, grid[0], censoring, controls)
+
+
+def _area(
+    outcome: Outcome,
+    number: int,
+    estimate: Floats,
+    time: float,
+    censoring: CensoringSurvival,
+    controls: Controls,
+) -> Score:
+    """Concordance of all pairs of a case and a control."""
+    if controls not in get_args(Controls):
+        raise SettingError(f"controls must be one of {get_args(Controls)}; got {controls!r}.")
+    if time > censoring.last_usable:
+        return Score.undefined(len(outcome))
+    ended, at_end = outcome.duration <= time, censoring.inverse(outcome.duration)
+    case = ended & (outcome.event == number)
+    other = ended & (outcome.event > 0) & ~case & (controls == "all")
+    case_weight = np.where(case, at_end, 0.0)
+    control_weight = np.where(ended, np.where(other, at_end, 0.0), censoring.inverse(time))
+    key = np.where(case, 0, 1)
+    return pair_totals(key, estimate, case_weight, control_weight).score()

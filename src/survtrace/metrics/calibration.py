@@ -1,0 +1,155 @@
+"""Do predicted probabilities match observed frequencies, on average and in groups?"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from survtrace.data.outcome import Outcome, read_outcome
+from survtrace.errors import DataError, DataWarning, SettingError
+from survtrace.metrics.inputs import (
+    Floats,
+    pick_cause,
+    read_probabilities,
+    read_probability,
+    read_times,
+)
+from survtrace.metrics.nonparametric import StepFunction, aalen_johansen, kaplan_meier
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationCurve:
+    """Predicted against observed incidence in groups of subjects with similar predictions.
+
+    Attributes
+    ----------
+    predicted
+        Mean prediction of each group, increasing.
+    observed
+        Its Aalen-Johansen estimate; NaN if its follow-up ends too early to tell.
+    size
+        Its number of subjects.
+    """
+
+    predicted: Floats
+    observed: Floats
+    size: NDArray[np.int64]
+
+
+def calibration_curve(
+    y: Any, incidence: ArrayLike, time: float, *, cause: Any = None, groups: int = 10
+) -> CalibrationCurve:
+    """Compare mean predicted and observed incidence of a cause by a time, in equal groups.
+
+    Groups are cut at quantiles of the prediction; subjects with equal predictions share a group,
+    so there may be fewer than ``groups``.
+
+    Examples
+    --------
+    >>> y = {"event": [1, 0, 1, 1], "duration": [5.0, 6.0, 1.0, 2.0]}
+    >>> curve = calibration_curve(y, [0.1, 0.2, 0.8, 0.9], time=3.0, groups=2)
+    >>> curve.predicted, curve.observed
+    (array([0.15, 0.85]), array([0., 1.]))
+    """
+    outcome, moment = read_outcome(y), read_times([time])[0]
+    label = outcome.causes[pick_cause(outcome, cause) - 1]
+    predicted = read_probability(incidence, outcome, "incidence")
+    if groups < 1:
+        raise SettingError(f"groups must be 1 or more; got {groups}.")
+    edges = np.quantile(predicted, np.arange(1, groups) / groups)
+    group = np.unique(np.searchsorted(edges, predicted), return_inverse=True)[1]
+    size = np.bincount(group)
+    members = [outcome.take(group == number) for number in range(len(size))]
+    observed = np.array([_incidence_by(moment, each, label) for each in members])
+    return CalibrationCurve(np.bincount(group, weights=predicted) / size, observed, size)
+
+
+def aalen_johansen_calibration(
+    y: Any,
+    incidence: ArrayLike,
+    times: ArrayLike,
+    *,
+    cause: Any = None,
+    min_at_risk: float = 0.05,
+) -> float:
+    """Squared gap between mean predicted incidence and Aalen-Johansen, averaged over time.
+
+    Parameters
+    ----------
+    y
+        The outcome of the scored subjects.
+    incidence
+        Predicted cumulative incidence of the cause, shape (subject, time).
+    times
+        When it was predicted, increasing; the mean is trapezoidal over their range.
+    cause
+        Label of the cause; may be left out if there is one.
+    min_at_risk
+        The average ends, with one warning, where fewer than this share of the subjects is still
+        followed, because the observed curve is too noisy there.
+
+    Examples
+    --------
+    >>> y = {"event": [1, 2, 1, 2], "duration": [1.0, 2.0, 3.0, 4.0]}
+    >>> aalen_johansen_calibration(y, np.full((4, 2), 0.35), times=[1.0, 2.0], cause=1)
+    0.009999999999999995
+    """
+    outcome, grid = read_outcome(y), read_times(times, at_least=2, increasing=True)
+    label = outcome.causes[pick_cause(outcome, cause) - 1]
+    predicted = read_probabilities(incidence, outcome, grid, "incidence")
+    usable = _enough_at_risk(outcome, grid, min_at_risk)
+    return _squared_gap(predicted[:, usable], grid[usable], aalen_johansen(outcome, label))
+
+
+def kaplan_meier_calibration(
+    y: Any, survival: ArrayLike, times: ArrayLike, *, min_at_risk: float = 0.05
+) -> float:
+    """Squared gap between mean predicted survival and Kaplan-Meier, averaged over time.
+
+    As `aalen_johansen_calibration`, for survival until an event of any cause.
+
+    Examples
+    --------
+    >>> y = {"event": [1, 0, 1, 1], "duration": [1.0, 2.0, 3.0, 4.0]}
+    >>> kaplan_meier_calibration(y, np.full((4, 2), 0.75), times=[1.0, 2.0])
+    0.0
+    """
+    outcome, grid = read_outcome(y), read_times(times, at_least=2, increasing=True)
+    predicted = read_probabilities(survival, outcome, grid, "survival")
+    usable = _enough_at_risk(outcome, grid, min_at_risk)
+    return _squared_gap(predicted[:, usable], grid[usable], kaplan_meier(outcome))
+
+
+def _incidence_by(time: float, outcome: Outcome, label: Any) -> float:
+    """The observed incidence by a time; NaN if follow-up ends before, with subjects remaining."""
+    unknown = time > outcome.duration.max() and kaplan_meier(outcome).values[-1] > 0
+    return np.nan if unknown else float(aalen_johansen(outcome, label).at(time))
+
+
+def _squared_gap(predicted: Floats, times: Floats, observed: StepFunction) -> float:
+    gap = predicted.mean(axis=0) - observed.at(times)
+    return float(np.trapezoid(gap**2, times) / (times[-1] - times[0]))
+
+
+def _enough_at_risk(outcome: Outcome, times: Floats, min_at_risk: float) -> NDArray[np.bool_]:
+    """Mark the times at which enough subjects are still followed."""
+    followed = 1 - np.searchsorted(np.sort(outcome.duration), times) / len(outcome)
+    enough = followed >= min_at_risk
+    if enough.sum() < 2:
+        raise DataError(
+            f"at least two times must have a share of {min_at_risk:g} of the subjects still "
+            f"followed; {enough.sum()} of {len(times)} have. Pass earlier times, or a lower "
+            "min_at_risk."
+        )
+    if not enough.all():
+        warnings.warn(
+            f"{(~enough).sum()} of {len(times)} times are left out: after {times[enough][-1]:g} "
+            f"fewer than {min_at_risk:.0%} of {len(outcome)} subjects are still followed.",
+            DataWarning,
+            stacklevel=3,
+        )
+    return np.asarray(enough)

@@ -1,0 +1,207 @@
+"""Do those who have the event earlier get the higher estimate?
+
+All scores here share their rules for ties. Equal estimates count half. Two events of the cause at
+the same time are not compared. An event comes before a censoring at the same time, so the pair is
+compared. All need n log n steps (Antolini's: times one sweep for each of its times).
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from survtrace.data.outcome import read_outcome
+from survtrace.errors import DataWarning
+from survtrace.metrics.censoring import read_censoring, usable_cases
+from survtrace.metrics.inputs import (
+    Floats,
+    pick_cause,
+    read_estimate,
+    read_horizon,
+    read_probabilities,
+    read_times,
+)
+from survtrace.metrics.pairs import Integers, PairTotals, pair_totals
+from survtrace.metrics.score import Score
+
+
+def concordance_paper(
+    y: Any,
+    estimate: ArrayLike,
+    horizon: float | None = None,
+    *,
+    cause: Any = None,
+    y_train: Any = None,
+) -> Score:
+    """Uno's concordance as the paper's authors computed it: other causes count as censored.
+
+    Cases are events of the cause strictly before the horizon, weighted by 1 / G(t)**2 with G
+    right-continuous; equals scikit-survival's ``concordance_index_ipcw`` with ``tied_tol=0``.
+    Ranking those who died of another cause as if they were still at risk rewards predicting the
+    wrong quantity; `concordance_cause_specific` is the score to prefer with several causes.
+
+    Parameters
+    ----------
+    y
+        The outcome of the scored subjects.
+    estimate
+        One number for each subject, higher for those in more danger.
+    horizon
+        Where the score is truncated; by default nowhere.
+    cause
+        Label of the cause; may be left out if there is one.
+    y_train
+        Outcome whose censoring survival gives the weights, or a `CensoringSurvival`; by
+        default ``y``. Events after its last usable time are no cases, with one warning.
+
+    Returns
+    -------
+    Score
+        NaN, with a warning, if no pair is comparable.
+
+    Examples
+    --------
+    >>> y = {"event": [1, 1, 0, 1], "duration": [1.0, 2.0, 3.0, 4.0]}
+    >>> concordance_paper(y, [0.9, 0.2, 0.4, 0.1])
+    0.8
+    """
+    outcome, limit = read_outcome(y), read_horizon(horizon)
+    number = pick_cause(outcome, cause)
+    values = read_estimate(estimate, outcome)
+    censoring = read_censoring(y_train, outcome, cause=outcome.causes[number - 1])
+    cases = (outcome.event == number) & (outcome.duration < limit)
+    cases = usable_cases(cases, outcome.duration, censoring)
+    weight = np.where(cases, censoring.inverse(outcome.duration) ** 2, 0.0)
+    key = _ends_later(outcome.duration, outcome.event != number)
+    return _checked(pair_totals(key, values, weight, np.ones(len(outcome))), horizon)
+
+
+def concordance_cause_specific(
+    y: Any,
+    estimate: ArrayLike,
+    horizon: float | None = None,
+    *,
+    cause: Any = None,
+    y_train: Any = None,
+) -> Score:
+    """Concordance for competing causes (Wolbers and Gerds, 2014).
+
+    A case, with an event of the cause at t_i up to and including the horizon, is compared with
+
+    - those followed longer, and those censored at t_i, with weight 1 / (G(t_i-) G(t_i));
+    - those who had an event of another cause at t_j <= t_i, since they never have this one,
+      with weight 1 / (G(t_i-) G(t_j-)).
+
+    Parameters and result are those of `concordance_paper`; here only subjects who left the
+    study count as censored.
+
+    Examples
+    --------
+    >>> y = {"event": [1, 2, 0, 1], "duration": [1.0, 2.0, 3.0, 4.0]}
+    >>> concordance_cause_specific(y, [0.9, 0.2, 0.4, 0.1], cause=1)
+    0.6
+    """
+    outcome, limit = read_outcome(y), read_horizon(horizon)
+    number = pick_cause(outcome, cause)
+    values = read_estimate(estimate, outcome)
+    censoring, duration = read_censoring(y_train, outcome), outcome.duration
+    cases = (outcome.event == number) & (duration <= limit)
+    cases = usable_cases(cases, duration, censoring)
+    others = (outcome.event > 0) & ~(outcome.event == number)
+    others &= duration <= censoring.last_usable
+    just_before, at = censoring.inverse_before(duration), censoring.inverse(duration)
+    later = pair_totals(
+        _ends_later(duration, outcome.event == 0),
+        values,
+        np.where(cases, just_before * at, 0.0),
+        np.ones(len(outcome)),
+    )
+    never = pair_totals(
+        -_ends_later(duration, cases),
+        values,
+        np.where(cases, just_before, 0.0),
+        np.where(others, just_before, 0.0),
+    )
+    return _checked(later + never, horizon)
+
+
+def concordance_antolini(
+    y: Any, incidence: ArrayLike, times: ArrayLike, *, cause: Any = None
+) -> Score:
+    """Antolini's time-dependent concordance: at each event, compare incidences at that time.
+
+    Pairs are those of `concordance_paper`, other causes counting as censored, all of equal
+    weight. Without equal predictions it equals pycox's ``"antolini"`` (which counts them as
+    wrong); without equal durations its ``"adj_antolini"``.
+
+    Parameters
+    ----------
+    y
+        The outcome of the scored subjects.
+    incidence
+        Cumulative incidence of the cause, shape (subject, time).
+    times
+        Increasing; between two times the incidence keeps its value, before the first it is 0.
+    cause
+        Label of the cause; may be left out if there is one.
+
+    Examples
+    --------
+    >>> y = {"event": [1, 1, 0], "duration": [1.0, 2.0, 3.0]}
+    >>> concordance_antolini(y, [[0.5, 0.6], [0.2, 0.7], [0.3, 0.4]], times=[1.0, 2.0])
+    1.0
+    """
+    outcome, grid = read_outcome(y), read_times(times, increasing=True)
+    number = pick_cause(outcome, cause)
+    values = read_probabilities(incidence, outcome, grid, "incidence")
+    cases = outcome.event == number
+    column = np.searchsorted(grid, outcome.duration, side="right") - 1
+    _warn_before_first(cases & (column < 0), grid[0])
+    key = _ends_later(outcome.duration, ~cases)
+    n = len(outcome)
+    totals = PairTotals(np.zeros((2, n)), np.zeros((2, n)))
+    for place in np.unique(column[cases]):
+        known = values[:, place] if place >= 0 else np.zeros(n)
+        _add_cases(totals, cases & (column == place), key, known)
+    return _checked(totals, None)
+
+
+def _add_cases(
+    totals: PairTotals, cases: NDArray[np.bool_], key: Integers, estimate: Floats
+) -> None:
+    """Add the pairs of some cases, looking only at subjects who can be in one."""
+    seen = np.flatnonzero(key >= key[cases].min())
+    part = pair_totals(key[seen], estimate[seen], cases[seen].astype(float), np.ones(len(seen)))
+    totals.concordant[:, seen] += part.concordant
+    totals.comparable[:, seen] += part.comparable
+
+
+def _ends_later(duration: Floats, last: NDArray[np.bool_]) -> Integers:
+    """Number the subjects by duration; of equal ones, those marked ``last`` come after."""
+    return 2 * np.unique(duration, return_inverse=True)[1] + last
+
+
+def _checked(totals: PairTotals, horizon: float | None) -> Score:
+    score = totals.score()
+    if np.isnan(score):
+        until = "" if horizon is None else f" up to the horizon {horizon:g}"
+        warnings.warn(
+            f"no pair of subjects can be compared: nobody has a usable event{until} that another "
+            "subject outlasts. The concordance is NaN; choose a later horizon.",
+            DataWarning,
+            stacklevel=3,
+        )
+    return score
+
+
+def _warn_before_first(early: NDArray[np.bool_], first: float) -> None:
+    if early.any():
+        warnings.warn(
+            f"{early.sum()} events come before the first of times, {first:g}; all predictions are "
+            "0 there, so their pairs count half. Begin times with the first event.",
+            DataWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,146 @@
+"""What a score may be given: cause, estimate, probabilities and times, checked at the door."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from survtrace.data.outcome import Outcome
+from survtrace.errors import DataError
+
+Floats = NDArray[np.float64]
+TOLERANCE = 1e-8
+
+
+def pick_cause(outcome: Outcome, cause: Any = None) -> int:
+    """The number of the cause to score; ``None`` stands for the only one there is.
+
+    Examples
+    --------
+    >>> from survtrace.data.outcome import read_outcome
+    >>> pick_cause(read_outcome({"event": ["relapse", "death"], "duration": [1, 2]}), "relapse")
+    2
+    """
+    if cause is not None:
+        return outcome.cause_number(cause)
+    if not outcome.causes:
+        raise DataError(
+            f"a score of a cause needs at least one event; all {len(outcome)} subjects are "
+            "censored. Score subjects of whom some had an event."
+        )
+    if len(outcome.causes) > 1:
+        raise DataError(
+            f"a score of one cause must be told which; the outcome has {list(outcome.causes)}. "
+            f"Pass one of these labels, for example cause={outcome.causes[0]!r}."
+        )
+    return 1
+
+
+def read_estimate(estimate: ArrayLike, outcome: Outcome) -> Floats:
+    """One finite number for each subject, higher for those in more danger."""
+    values = _numbers(estimate, "estimate")
+    if values.ndim != 1:
+        raise DataError(
+            f"estimate must be one number for each subject; got shape {values.shape}. "
+            "Pass the column of one time, for example incidence[:, -1]."
+        )
+    _require_rows("estimate", values, outcome)
+    _refuse("estimate", ~np.isfinite(values), values, "be finite", "Drop or correct them.")
+    return values
+
+
+def read_estimates(estimate: ArrayLike, outcome: Outcome, times: Floats) -> Floats:
+    """Finite numbers of shape (subject, time); a flat column is repeated for every time."""
+    values = _numbers(estimate, "estimate")
+    if values.ndim == 1:
+        values = np.repeat(read_estimate(values, outcome)[:, np.newaxis], len(times), axis=1)
+    _require_curves("estimate", values, outcome, times)
+    _refuse("estimate", ~np.isfinite(values), values, "be finite", "Drop or correct them.")
+    return values
+
+
+def read_probabilities(
+    probabilities: ArrayLike, outcome: Outcome, times: Floats, name: str
+) -> Floats:
+    """Curves of shape (subject, time) within [0, 1]; a flat column will do for one time."""
+    values = _numbers(probabilities, name)
+    if values.ndim == 1 and len(times) == 1:
+        values = values[:, np.newaxis]
+    _require_curves(name, values, outcome, times)
+    inside = (values >= -TOLERANCE) & (values <= 1 + TOLERANCE)
+    _refuse(name, ~inside, values, "lie within [0, 1]", "Pass probabilities, not hazards.")
+    return values
+
+
+def read_probability(probability: ArrayLike, outcome: Outcome, name: str) -> Floats:
+    """One probability for each subject."""
+    return read_probabilities(probability, outcome, np.zeros(1), name)[:, 0]
+
+
+def read_times(times: ArrayLike, *, at_least: int = 1, increasing: bool = False) -> Floats:
+    """Times at which curves are scored.
+
+    Examples
+    --------
+    >>> read_times(3)
+    array([3.])
+    """
+    values = np.atleast_1d(_numbers(times, "times"))
+    if values.ndim != 1 or len(values) < at_least:
+        raise DataError(
+            f"times must be a flat sequence of {at_least} or more; got shape {values.shape}. "
+            "Pass for example times=[1.0, 2.0, 5.0]."
+        )
+    good = np.isfinite(values) & (values >= 0)
+    _refuse("times", ~good, values, "be finite and not negative", "Correct them.")
+    if increasing and (np.diff(values) <= 0).any():
+        raise DataError(
+            "times must increase for an integral or a step function; entry "
+            f"{np.flatnonzero(np.diff(values) <= 0)[0] + 1} does not exceed the one before. "
+            "Sort times and the columns of the prediction alike."
+        )
+    return values
+
+
+def read_horizon(horizon: float | None) -> float:
+    """A positive time, infinite if none is given."""
+    value = np.inf if horizon is None else float(horizon)
+    if not value > 0:
+        raise DataError(f"horizon must be a time above 0; got {horizon!r}. Pass None for no end.")
+    return value
+
+
+def _numbers(values: ArrayLike, name: str) -> Floats:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as reason:
+        raise DataError(f"{name} must hold numbers; {reason}. Convert it to an array.") from None
+
+
+def _require_curves(name: str, values: Floats, outcome: Outcome, times: Floats) -> None:
+    if values.ndim != 2 or values.shape[1] != len(times):
+        raise DataError(
+            f"{name} must have shape (subject, time) with {len(times)} times; got shape "
+            f"{values.shape}. Predict at the times you score."
+        )
+    _require_rows(name, values, outcome)
+
+
+def _require_rows(name: str, values: Floats, outcome: Outcome) -> None:
+    if len(values) != len(outcome):
+        raise DataError(
+            f"{name} and y must describe the same subjects; {name} has {len(values)} rows and y "
+            f"has {len(outcome)}. Build both from the same table."
+        )
+
+
+def _refuse(name: str, bad: NDArray[np.bool_], values: Floats, rule: str, way_out: str) -> None:
+    """Raise if any value breaks a rule, naming how many and the first row."""
+    if bad.any():
+        first = tuple(np.argwhere(bad)[0])
+        raise DataError(
+            f"{name} must {rule}; {bad.sum()} of {bad.size} values do not "
+            f"(first: row {first[0]}, {values[first]}). {way_out}"
+        )

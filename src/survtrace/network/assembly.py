@@ -1,0 +1,136 @@
+"""The whole network: covariates of a batch in, logits of every member out (figure 2)."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from survtrace.network.embedding import Embedding
+from survtrace.network.encoder import EncoderLayer
+from survtrace.network.heads import CauseHeads, Head
+from survtrace.network.member import Dropout, MemberLinear, TokenDropout
+from survtrace.network.representation import Representation
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Everything that fixes the size of a network's parameters, and its dropout."""
+
+    n_members: int
+    n_rows: int
+    n_tokens: int
+    n_causes: int
+    n_intervals: int
+    silent_rows: tuple[int, ...]
+    width: int
+    depth: int
+    n_heads: int
+    hidden: int
+    head_depth: int
+    dropout: float
+    attention_dropout: float
+    token_dropout: float
+    head_dropout: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for a file."""
+        return asdict(self)
+
+
+class Logits(NamedTuple):
+    """What the heads say before any loss or curve."""
+
+    cause: Float[Tensor, "member subject cause interval"]
+    mortality: Float[Tensor, "member subject"]
+    stay: Float[Tensor, "member subject"]
+
+
+class Network(nn.Module):
+    """M members side by side; M = 1 is the paper's network."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        m, hidden = shape.n_members, shape.hidden
+        self.shape = shape
+        self.embedding = Embedding(m, shape.n_rows, shape.width, list(shape.silent_rows))
+        self.token_dropout = TokenDropout(shape.token_dropout)
+        self.encoder = nn.ModuleList(
+            EncoderLayer(
+                m, shape.width, shape.n_heads, hidden, shape.dropout, shape.attention_dropout
+            )
+            for _ in range(shape.depth)
+        )
+        self.representation = Representation(m, shape.n_tokens, shape.width, hidden)
+        self.causes = CauseHeads(
+            m, hidden, shape.n_causes, shape.n_intervals, shape.head_depth, shape.head_dropout
+        )
+        self.mortality = Head(m, hidden, 1, shape.head_depth, shape.head_dropout)
+        self.stay = Head(m, hidden, 1, shape.head_depth, shape.head_dropout)
+        self.level: Tensor
+        self.register_buffer("level", torch.ones(m, 1, shape.n_causes, shape.n_intervals))
+
+    def initialise(
+        self, seeds: list[int], baseline_logits: Float[Tensor, "cause interval"]
+    ) -> None:
+        """Draw each member from its own seed; heads start at the cohort's average hazards."""
+        generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        for module in self.modules():
+            if isinstance(module, (Embedding, MemberLinear)):
+                module.initialise(generators)
+        self.causes.start_at(baseline_logits)
+
+    def seed_dropout(self, seed: int | None) -> None:
+        """Restart the stream of dropout masks (None forgets it)."""
+        generator = None
+        if seed is not None:
+            generator = torch.Generator(self.level.device).manual_seed(seed)
+        for module in self.modules():
+            if isinstance(module, Dropout):
+                module.generator = generator
+
+    def forward(
+        self,
+        rows: Int[Tensor, "member subject token"],
+        values: Float[Tensor, "member subject token"],
+    ) -> Logits:
+        shared = self.represent(rows, values)
+        return Logits(
+            self.causes(shared), self.mortality(shared).squeeze(2), self.stay(shared).squeeze(2)
+        )
+
+    def represent(
+        self,
+        rows: Int[Tensor, "member subject token"],
+        values: Float[Tensor, "member subject token"],
+    ) -> Float[Tensor, "member subject hidden"]:
+        """The shared representation, which every head reads."""
+        embedded = self.token_dropout(self.embedding(rows, values))
+        tokens = embedded
+        for layer in self.encoder:
+            tokens = layer(tokens)
+        return self.representation(tokens, embedded)
+
+    def hazards(
+        self, rows: Int[Tensor, "subject token"], values: Float[Tensor, "subject token"]
+    ) -> Float[Tensor, "member subject cause interval"]:
+        """Hazard of each cause, integrated over each interval (eq. 17), at its fitted level."""
+        shared = self.represent(*self._for_every_member(rows, values))
+        return nn.functional.softplus(self.causes(shared)) * self.level
+
+    def attention(
+        self, rows: Int[Tensor, "subject token"], values: Float[Tensor, "subject token"]
+    ) -> Float[Tensor, "subject layer head token token"]:
+        """Attention weights, averaged over members."""
+        tokens = self.embedding(*self._for_every_member(rows, values))
+        layers = []
+        for layer in self.encoder:
+            assert isinstance(layer, EncoderLayer)
+            tokens, weights = layer.weighted(tokens)
+            layers.append(weights.mean(0))
+        return torch.stack(layers, dim=1)
+
+    def _for_every_member(self, rows: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        m = self.shape.n_members
+        return rows.expand(m, -1, -1), values.expand(m, -1, -1)

@@ -1,0 +1,86 @@
+"""What happened in each epoch, as a frame and as a progress bar."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pandas as pd
+import torch
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+PARTS = ("survival_loss", "mortality_loss", "stay_loss")
+
+
+class History:
+    """One row for each epoch and member."""
+
+    def __init__(self, records: list[dict[str, Any]] | None = None) -> None:
+        self.records = records or []
+        self._clock = time.perf_counter()
+
+    def add(
+        self,
+        epoch: int,
+        training: torch.Tensor,
+        validation: torch.Tensor,
+        improved: torch.Tensor,
+    ) -> None:
+        """Note the mean training losses (part, member) and validation losses of an epoch."""
+        now = time.perf_counter()
+        seconds, self._clock = now - self._clock, now
+        for member, losses in enumerate(training.T.tolist()):
+            self.records.append(
+                {
+                    "epoch": epoch,
+                    "member": member,
+                    **dict(zip(PARTS, losses, strict=True)),
+                    "validation_loss": validation[member].item(),
+                    "improved": bool(improved[member]),
+                    "seconds": seconds,
+                }
+            )
+
+    def frame(self) -> pd.DataFrame:
+        """The history as a frame."""
+        columns = ["epoch", "member", *PARTS, "validation_loss", "improved", "seconds"]
+        return pd.DataFrame(self.records, columns=columns)
+
+
+class ProgressBar:
+    """Epochs done, validation loss, members still learning, time left and device."""
+
+    def __init__(self, progress: Progress, max_epochs: int, device: torch.device) -> None:
+        self._progress = progress
+        self._task = progress.add_task(f"training on {device}", total=max_epochs, loss="", left="")
+
+    def show(self, epoch: int, loss: torch.Tensor, stopped: torch.Tensor) -> None:
+        """Redraw after an epoch."""
+        self._progress.update(
+            self._task,
+            completed=epoch + 1,
+            loss=f"validation loss {loss.mean().item():.4f}",
+            left=f"{int((~stopped).sum())} of {len(stopped)} members learning",
+        )
+
+
+@contextmanager
+def progress_bar(
+    verbose: bool | str, max_epochs: int, device: torch.device
+) -> Iterator[ProgressBar]:
+    """Draw a bar on standard error: always, never, or (``"auto"``) on a terminal only."""
+    console = Console(stderr=True)
+    shown = console.is_terminal if verbose == "auto" else bool(verbose)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("epoch {task.completed}/{task.total}"),
+        TextColumn("{task.fields[loss]}"),
+        TextColumn("{task.fields[left]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not shown, transient=True) as progress:
+        yield ProgressBar(progress, max_epochs, device)
