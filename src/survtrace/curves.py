@@ -121,6 +121,25 @@ def cumulative_hazard(
     return grown[..., torch.searchsorted(ends, times.clamp(max=cuts[-1]))]
 
 
+def crossing_time(
+    hazard: Float[Tensor, "member subject cause interval"],
+    cuts: Float[Tensor, " cut"],
+    levels: Float[Tensor, " level"],
+) -> Float[Tensor, "subject level"]:
+    """First time at which averaged survival has fallen to each level; infinite if it never does.
+
+    By bisection, since an average of exponentials has no inverse in closed form.
+    """
+    shape = (hazard.shape[1], len(levels))
+    low, high = cuts.new_zeros(shape), cuts[-1].expand(shape)
+    never = survival(hazard, place(high, cuts)).mean(0) > levels
+    for _ in range(64):
+        middle = (low + high) / 2
+        alive = survival(hazard, place(middle, cuts)).mean(0) > levels
+        low, high = torch.where(alive, middle, low), torch.where(alive, high, middle)
+    return torch.where(never, torch.inf, high)
+
+
 def _pick(per_interval: Tensor, at: Place) -> Tensor:
     """Values (..., interval) at the interval of each time: (..., time)."""
     shape = (*per_interval.shape[:-1], at.interval.shape[-1])

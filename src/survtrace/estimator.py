@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,25 +16,96 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from survtrace import curves
-from survtrace.data.batches import Cohort, Draws, draw_validation
-from survtrace.data.covariates import infer_covariates, open_table
-from survtrace.data.encoding import Encoded, learn_encoding
-from survtrace.data.outcome import Outcome, informative, read_outcome, require_same_subjects
-from survtrace.data.time_grid import checked_cuts, locate, quantile_cuts, warn_of_sparse_causes
-from survtrace.errors import DataError, DataWarning, SettingError, TrainingError
+from survtrace.curves import Place
+from survtrace.data.covariates import open_table
+from survtrace.data.outcome import informative, read_outcome, require_same_subjects
+from survtrace.errors import DataError
 from survtrace.losses.level import baseline_logits
 from survtrace.losses.objective import Tasks
-from survtrace.losses.propensity import ips_weights, propensities
+from survtrace.metrics import censoring_survival, integrated_brier_score
 from survtrace.network.assembly import Network, Shape
+from survtrace.prediction import Curve, Forecast, choose_device, read_times, threads
+from survtrace.settings import check_settings
 from survtrace.training.checkpoint import Checkpoint
+from survtrace.training.history import History
 from survtrace.training.level import recalibrate
 from survtrace.training.loop import Plan, train
+from survtrace.training.preparation import Prepared, Subjects, checked_weight, prepare
 
 Array = NDArray[np.float64]
 OUTCOME_DEPENDENT = ("paper", "events", "stabilised")
+NOT_IN_FINGERPRINT = ("verbose", "checkpoint_dir", "prediction_batch_size", "max_epochs")
 
 
 class SurvTRACE(BaseEstimator):  # type: ignore[misc]
+    """Transformer over covariates that learns each cause's hazard over time.
+
+    One estimator for one event and for competing causes. Covariates come as a raw frame:
+    categories, text and missing values are handled inside. Curves are coherent by construction:
+    event-free probability and the causes' incidences sum to 1 and never turn back.
+
+    Parameters
+    ----------
+    n_members
+        Networks trained together, each with its own initial parameters and validation draw;
+        their curves are averaged. 1 is the paper's model.
+    n_intervals
+        Intervals of constant hazard, cut at even quantiles of the event times.
+    time_grid
+        Cut points of your own instead.
+    width, depth, n_heads, hidden, head_depth
+        Size of a token, number of encoder layers, attention heads, inner size of the
+        feed-forward networks and heads, layers of each head (1 or 2).
+    dropout, attention_dropout, token_dropout, head_dropout
+        Dropout inside the encoder, of attention weights, of whole tokens, and inside heads.
+    lr, weight_decay, clip_norm, batch_size, max_epochs, patience
+        Training by AdamW, the gradient of each member clipped; a member stops after ``patience``
+        epochs without a better validation loss and goes back to its best.
+        ``batch_size="auto"`` grows with the table, from 64 to 1024.
+    validation_fraction
+        Share of subjects each member sets aside to stop by (unless ``eval_set`` is given).
+    mortality_weight, stay_weight, anneal
+        Starting weights of the auxiliary tasks (0 switches one off) and the epoch at which they
+        have faded to 0 (None: never).
+    ips, ips_clip, recalibrate
+        Inverse-propensity weights of the loss ("none", "paper", "events", "stabilised",
+        "covariates", "causes"), the smallest propensity, and whether the level of the hazards is
+        fitted again afterwards ("auto": where the weights depend on the outcome).
+    categorical
+        Columns (names or numbers) to treat as categorical whatever their dtype.
+    zero_duration
+        "raise" refuses events at duration 0, "shift" moves them to half the smallest duration.
+    checkpoint_dir
+        Folder that makes the fit resumable: after a kill, the same call goes on where it was.
+    prediction_batch_size
+        Subjects per forward pass in predictions; does not change results.
+    device, n_threads
+        "auto" takes CUDA where there is one. Number of CPU threads, or None for torch's choice.
+    random_state
+        Seed. The same seed on the same machine gives the same estimator, bit for bit on CPU.
+    verbose
+        Progress bar: True, False, or "auto" (on a terminal).
+
+    Attributes
+    ----------
+    causes_ : list
+        Labels of the causes, in the order of every cause axis.
+    time_grid_ : ndarray
+        Cut points from 0; beyond the last, curves are constant.
+    feature_names_in_, n_features_in_
+        Covariates, in token order.
+    history_ : DataFrame
+        Losses of each epoch and member.
+
+    Examples
+    --------
+    >>> from survtrace.datasets import make_cohort
+    >>> X, y = make_cohort(300, random_state=0)
+    >>> est = SurvTRACE(n_members=2, max_epochs=2, random_state=0, verbose=False).fit(X, y)
+    >>> est.predict_cumulative_incidence(X[:5], times=[12, 60]).shape
+    (5, 2, 2)
+    """
+
     def __init__(
         self,
         *,
@@ -108,42 +177,414 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, eval_set: Any = None) -> Self:
-        outcome = read_outcome(y, zero_duration=self.zero_duration)
-        table = open_table(X)
-        require_same_subjects(len(table), outcome)
-        keep = np.flatnonzero(informative(outcome))
-        table, outcome = table[keep], outcome.take(keep)
-        covariates = infer_covariates(table, self.categorical)
+    def fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, eval_set: Any = None
+    ) -> Self:
+        """Learn from a table of covariates and its outcome.
+
+        Parameters
+        ----------
+        X
+            A pandas or polars frame, a mapping of columns, or a 2-D array.
+        y
+            ``event`` (0, or the cause) and ``duration`` of the same subjects: `Surv`, a frame,
+            a mapping or a structured array.
+        sample_weight
+            Weight of each subject in every loss.
+        eval_set
+            ``(X, y)`` to stop by; by default each member draws its own from the table.
+        """
+        check_settings(self.get_params())
         base = int(check_random_state(self.random_state).randint(2**31))
-        seeds = [int(s) for s in np.random.SeedSequence(base).generate_state(self.n_members)]
-        draws = draw_validation(outcome.event, self.validation_fraction, seeds)
-        used = np.unique(draws.training)
-        encoding = learn_encoding(table[used], covariates)
-        cuts = quantile_cuts(outcome.take(used), self.n_intervals)
-        encoded = encoding.encode(table)
-        interval, fraction = locate(outcome.duration, cuts)
-        w = np.ones(len(outcome)) if sample_weight is None else np.asarray(sample_weight)[keep]
-        K, m = len(outcome.causes), len(cuts)-1
-        pi = np.ones((len(outcome), K)) if self.ips == "none" else propensities(encoded, outcome.event, K, used, self.ips_clip)
-        ips = ips_weights(self.ips, pi, outcome.event)
-        t = outcome.duration
-        stay = (t - t[used].mean()) / t[used].std()
-        f = lambda a: torch.from_numpy(np.ascontiguousarray(a, dtype=np.float32))
-        i = lambda a: torch.from_numpy(np.ascontiguousarray(a)).long()
-        cohort = Cohort(i(encoded.rows), f(encoded.values), i(interval), f(fraction), i(outcome.event), f(stay), f(w), f(ips))
-        shape = Shape(self.n_members, int(encoding.first_rows[-1]), len(covariates), K, m, encoding.silent_rows, self.width, self.depth, self.n_heads, self.hidden, self.head_depth, self.dropout, self.attention_dropout, self.token_dropout, self.head_dropout)
-        network = Network(shape)
-        u = torch.from_numpy(used)
-        network.initialise(seeds, baseline_logits(cohort.interval[u], cohort.fraction[u], cohort.event[u], cohort.weight[u], K, m))
-        plan = Plan(self.lr, self.weight_decay, self.batch_size if self.batch_size!="auto" else 64, self.max_epochs, self.patience, self.clip_norm, Tasks(self.mortality_weight, self.stay_weight, self.anneal), seeds, base)
-        self.history_ = train(network, cohort, draws, plan, False).frame()
-        self.network_, self.encoding_, self.time_grid_ = network, encoding, cuts
+        seeds = [int(seed) for seed in np.random.SeedSequence(base).generate_state(self.n_members)]
+        subjects = self._read_subjects(X, y, sample_weight)
+        self.causes_ = list(subjects.outcome.causes)
+        prepared = prepare(
+            subjects,
+            None if eval_set is None else self._read_evaluation(eval_set),
+            seeds=seeds,
+            categorical=self.categorical,
+            n_intervals=self.n_intervals,
+            time_grid=self.time_grid,
+            validation_fraction=self.validation_fraction,
+            ips=self.ips,
+            ips_clip=self.ips_clip,
+        )
+        with threads(self.n_threads):
+            self._train(prepared, self._plan(prepared, seeds, base))
         return self
 
-    @torch.no_grad()
-    def predict_survival_function(self, X, times):
-        e = self.encoding_.encode(open_table(X))
-        h = self.network_.hazards(torch.from_numpy(e.rows).long(), torch.from_numpy(e.values)).double()
-        c = torch.from_numpy(self.time_grid_)
-        return curves.survival(h, curves.place(torch.as_tensor(times, dtype=torch.float64).view(1,-1), c)).mean(0).numpy()
+    def predict_survival_function(
+        self,
+        X: Any,
+        times: ArrayLike | None = None,
+        *,
+        conditional_after: ArrayLike | None = None,
+        extrapolate: str = "constant",
+        return_std: bool = False,
+    ) -> Any:
+        """Probability of being event-free at each time, shape (subject, time).
+
+        Parameters
+        ----------
+        X
+            Covariates, columns by name.
+        times
+            Any times, in any order; by default `time_grid_`.
+        conditional_after
+            A time, or one for each subject, at which the subject is known to be event-free: the
+            curve is then its future.
+        extrapolate
+            What times beyond the grid get: "constant" (with a warning), "nan", or "raise".
+        return_std
+            Also return the standard deviation between members.
+        """
+
+        def curve(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
+            return curves.survival(hazard, at)
+
+        return self._curves(X, times, conditional_after, extrapolate, return_std, curve)
+
+    def predict_cumulative_incidence(
+        self,
+        X: Any,
+        times: ArrayLike | None = None,
+        cause: Any = None,
+        *,
+        conditional_after: ArrayLike | None = None,
+        extrapolate: str = "constant",
+        return_std: bool = False,
+    ) -> Any:
+        """Probability that each cause has struck by each time, shape (subject, cause, time).
+
+        With ``cause`` (a label of `causes_`) the shape is (subject, time). The other parameters
+        are those of `predict_survival_function`.
+        """
+        check_is_fitted(self)
+        chosen = self._cause_index(cause)
+
+        def curve(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
+            incidence = curves.incidence(hazard, at)[:, :, chosen]
+            if start is None:
+                return incidence
+            return incidence - curves.incidence(hazard, start)[:, :, chosen]
+
+        return self._curves(X, times, conditional_after, extrapolate, return_std, curve)
+
+    def predict_net_incidence(
+        self,
+        X: Any,
+        times: ArrayLike | None = None,
+        cause: Any = None,
+        *,
+        extrapolate: str = "constant",
+        return_std: bool = False,
+    ) -> Any:
+        """What each cause's incidence would be without the others: 1 - exp(-cumulative hazard).
+
+        The quantity the paper ranks by. For one cause it is one minus survival; for several,
+        these do not sum with survival to 1. Shapes as in `predict_cumulative_incidence`.
+        """
+        check_is_fitted(self)
+        chosen = self._cause_index(cause)
+
+        def curve(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
+            return curves.net_incidence(hazard, at)[:, :, chosen]
+
+        return self._curves(X, times, None, extrapolate, return_std, curve)
+
+    def predict_cumulative_hazard_function(
+        self,
+        X: Any,
+        times: ArrayLike | None = None,
+        cause: Any = None,
+        *,
+        extrapolate: str = "constant",
+    ) -> Array:
+        """Cumulative hazard of each cause, shape (subject, cause, time) or (subject, time).
+
+        Summed over causes it is minus the logarithm of survival.
+        """
+        check_is_fitted(self)
+        chosen, forecast = self._cause_index(cause), self._forecast()
+        asked, outside = read_times(times, self.time_grid_, extrapolate)
+        cuts, points = forecast.on_device(self.time_grid_), forecast.on_device(asked)
+
+        def answer(hazard: Tensor) -> Tensor:
+            return curves.cumulative_hazard(hazard, cuts, points)[:, chosen]
+
+        with threads(self.n_threads):
+            return _blank(forecast.each(X, 8 * len(asked), answer), outside)
+
+    def predict_proba(self, X: Any, time: float | None = None) -> Array:
+        """Probability of each state at a time: event-free, cause 1, .. K; rows sum to 1.
+
+        ``time`` is by default the median event time of the training rows.
+        """
+        check_is_fitted(self)
+        times = [self.median_event_time_ if time is None else time]
+        incidence = self.predict_cumulative_incidence(X, times)[:, :, 0]
+        return np.column_stack([1 - incidence.sum(axis=1), incidence])
+
+    def predict(self, X: Any) -> Array:
+        """One risk score for each subject, higher is worse.
+
+        It is the incidence of any cause at the median event time of the training rows.
+        """
+        check_is_fitted(self)
+        return 1 - self.predict_survival_function(X, [self.median_event_time_])[:, 0]
+
+    def predict_quantile(self, X: Any, q: ArrayLike = 0.5) -> Array:
+        """Time by which an event has happened with probability ``q``; infinite if not on the grid.
+
+        Shape (subject,), or (subject, quantile) for several ``q``.
+        """
+        check_is_fitted(self)
+        wanted = np.asarray(q, dtype=np.float64)
+        if not ((wanted > 0) & (wanted < 1)).all():
+            raise DataError(f"q must lie between 0 and 1; got {q!r}. The median is q=0.5.")
+        forecast = self._forecast()
+        cuts, levels = forecast.on_device(self.time_grid_), forecast.on_device(1 - wanted.ravel())
+
+        def answer(hazard: Tensor) -> Tensor:
+            return curves.crossing_time(hazard, cuts, levels)
+
+        with threads(self.n_threads):
+            times = forecast.each(X, wanted.size, answer)
+        return times[:, 0] if wanted.ndim == 0 else times
+
+    def predict_rmst(
+        self, X: Any, time: float, *, extrapolate: str = "constant", return_std: bool = False
+    ) -> Any:
+        """Mean event-free time up to ``time`` (restricted mean survival time), shape (subject,)."""
+        check_is_fitted(self)
+        cuts = self._forecast().on_device(self.time_grid_)
+
+        def curve(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
+            return curves.restricted_mean(hazard, cuts, at)
+
+        means = self._curves(X, [time], None, extrapolate, return_std, curve)
+        return (means[0][:, 0], means[1][:, 0]) if return_std else means[:, 0]
+
+    def attention(self, X: Any) -> NDArray[np.float32]:
+        """Attention between covariates, (subject, layer, head, token, token), members averaged.
+
+        Tokens are in the order of ``feature_names_in_``; each row sums to 1.
+        """
+        check_is_fitted(self)
+        with threads(self.n_threads):
+            return self._forecast().attention(X)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Minus the integrated Brier score, mean over causes: proper, and higher is better.
+
+        Integrated between the 5 and 95 % quantiles of the training event times, weighted by the
+        training rows' censoring survival.
+        """
+        check_is_fitted(self)
+        outcome = read_outcome(y, causes=self.causes_, zero_duration=self.zero_duration)
+        times = self.score_times_[self.score_times_ <= self.censoring_.last_usable]
+        incidence = self.predict_cumulative_incidence(X, times)
+        require_same_subjects(len(incidence), outcome)
+        losses = [
+            integrated_brier_score(
+                outcome, incidence[:, k], times, cause=cause, y_train=self.censoring_
+            )
+            for k, cause in enumerate(self.causes_)
+        ]
+        return -float(np.mean(losses))
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted estimator to a folder of JSON and safetensors."""
+        from survtrace.persistence import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what this estimator takes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.target_tags.required = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether `fit` has come to an end, or was broken off with something learned."""
+        return hasattr(self, "network_")
+
+    def _read_subjects(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Subjects:
+        """Check table, outcome and weights once; leave out subjects without any follow-up."""
+        table = open_table(X)
+        if len(table) == 0 or len(table.columns) == 0:
+            raise DataError(
+                f"X must have subjects and covariates; got shape {table.shape}: 0 feature(s) or "
+                "0 sample(s), while a minimum of 1 is required. Check how the table was read."
+            )
+        outcome = read_outcome(y, zero_duration=self.zero_duration)
+        require_same_subjects(len(table), outcome)
+        if len(table) < 2:
+            raise DataError("fit needs at least two subjects; got 1 sample. Predicting takes one.")
+        weight = checked_weight(sample_weight, len(table))
+        kept = np.flatnonzero(informative(outcome))
+        if len(kept) < len(outcome):
+            table, outcome, weight = table[kept], outcome.take(kept), weight[kept]
+        return Subjects(table, outcome, weight)
+
+    def _read_evaluation(self, eval_set: Any) -> Subjects:
+        try:
+            X, y = eval_set
+        except (TypeError, ValueError):
+            raise DataError("eval_set must be a pair (X, y).") from None
+        outcome = read_outcome(y, causes=self.causes_, zero_duration=self.zero_duration)
+        table = open_table(X)
+        require_same_subjects(len(table), outcome)
+        return Subjects(table, outcome, np.ones(len(outcome)))
+
+    def _plan(self, prepared: Prepared, seeds: list[int], base: int) -> Plan:
+        n_rows = prepared.draws.training.shape[1]
+        return Plan(
+            lr=self.lr,
+            weight_decay=self.weight_decay,
+            batch_size=automatic_batch_size(n_rows)
+            if self.batch_size == "auto"
+            else int(self.batch_size),
+            max_epochs=self.max_epochs,
+            patience=self.patience,
+            clip_norm=self.clip_norm,
+            tasks=Tasks(self.mortality_weight, self.stay_weight, self.anneal),
+            seeds=seeds,
+            dropout_seed=base,
+        )
+
+    def _train(self, prepared: Prepared, plan: Plan) -> None:
+        """Train a network; whatever ends the training, the best so far is kept."""
+        network = self._network(prepared, plan.seeds)
+        cohort = prepared.cohort.to(network.level.device)
+        checkpoint = None
+        if self.checkpoint_dir is not None:
+            checkpoint = Checkpoint(self.checkpoint_dir, self._fingerprint(prepared, plan))
+        history = History()
+        try:
+            train(network, cohort, prepared.draws, plan, history, self.verbose, checkpoint)
+        finally:
+            if history.records:
+                wanted = self.ips in OUTCOME_DEPENDENT
+                if wanted if self.recalibrate == "auto" else self.recalibrate:
+                    recalibrate(network, cohort, prepared.draws)
+                self._remember(prepared, network, history)
+
+    def _network(self, prepared: Prepared, seeds: list[int]) -> Network:
+        cohort, encoding = prepared.cohort, prepared.encoding
+        n_causes, n_intervals = len(self.causes_), len(prepared.cuts) - 1
+        network = Network(
+            Shape(
+                n_members=self.n_members,
+                n_rows=int(encoding.first_rows[-1]),
+                n_tokens=len(encoding.covariates),
+                n_causes=n_causes,
+                n_intervals=n_intervals,
+                silent_rows=encoding.silent_rows,
+                width=self.width,
+                depth=self.depth,
+                n_heads=self.n_heads,
+                hidden=self.hidden,
+                head_depth=self.head_depth,
+                dropout=self.dropout,
+                attention_dropout=self.attention_dropout,
+                token_dropout=self.token_dropout,
+                head_dropout=self.head_dropout,
+            )
+        )
+        used = torch.from_numpy(np.unique(prepared.draws.training))
+        start = baseline_logits(
+            cohort.interval[used],
+            cohort.fraction[used],
+            cohort.event[used],
+            cohort.weight[used],
+            n_causes,
+            n_intervals,
+        )
+        network.initialise(seeds, start)
+        return network.to(choose_device(self.device))
+
+    def _remember(self, prepared: Prepared, network: Network, history: History) -> None:
+        """Set what a fitted estimator knows."""
+        trained_on = prepared.trained_on
+        event_times = trained_on.duration[trained_on.event > 0]
+        self.encoding_ = prepared.encoding
+        self.time_grid_ = prepared.cuts
+        self.median_event_time_ = float(np.median(event_times))
+        self.score_times_ = _score_times(event_times)
+        self.censoring_ = censoring_survival(trained_on)
+        self.feature_names_in_ = prepared.encoding.names
+        self.n_features_in_ = len(prepared.encoding.covariates)
+        self.history_ = history.frame()
+        self.network_ = network
+
+    def _fingerprint(self, prepared: Prepared, plan: Plan) -> str:
+        """Identifies data and settings, so that a checkpoint is not taken for another fit's."""
+        settings = {k: v for k, v in self.get_params().items() if k not in NOT_IN_FINGERPRINT}
+        digest = hashlib.sha256(repr((sorted(settings.items()), plan.seeds)).encode())
+        for tensor in prepared.cohort:
+            digest.update(tensor.contiguous().numpy().tobytes())
+        for rows in prepared.draws:
+            digest.update(rows.tobytes())
+        return digest.hexdigest()
+
+    def _forecast(self) -> Forecast:
+        return Forecast(
+            self.network_,
+            self.encoding_,
+            self.time_grid_,
+            self.prediction_batch_size,
+            choose_device(self.device),
+        )
+
+    def _curves(
+        self,
+        X: Any,
+        times: ArrayLike | None,
+        after: ArrayLike | None,
+        extrapolate: str,
+        return_std: bool,
+        curve: Curve,
+    ) -> Any:
+        check_is_fitted(self)
+        asked, outside = read_times(times, self.time_grid_, extrapolate)
+        with threads(self.n_threads):
+            mean, deviation = self._forecast().curve(X, asked, curve, after)
+        if return_std:
+            return _blank(mean, outside), _blank(deviation, outside)
+        return _blank(mean, outside)
+
+    def _cause_index(self, cause: Any) -> Any:
+        """Where a cause lies on the cause axis; all of it for None."""
+        if cause is None:
+            return slice(None)
+        if cause not in self.causes_:
+            raise DataError(f"cause must be one of {self.causes_}; got {cause!r}.")
+        return self.causes_.index(cause)
+
+
+def automatic_batch_size(n_rows: int) -> int:
+    """About a hundredth of the training rows, as a power of two from 64 to 1024.
+
+    Examples
+    --------
+    >>> [automatic_batch_size(n) for n in (1_200, 20_000, 286_000)]
+    [64, 128, 1024]
+    """
+    return int(2 ** np.clip(np.floor(np.log2(max(n_rows, 1) / 100)), 6, 10))
+
+
+def _score_times(event_times: Array) -> Array:
+    """A hundred times between the 5 and 95 % quantiles of the event times."""
+    first, last = np.quantile(event_times, [0.05, 0.95])
+    return np.unique(np.linspace(first, last, 100)) if last > first else np.array([0.0, last])
+
+
+def _blank(values: Array, outside: NDArray[np.bool_] | None) -> Array:
+    """Put NaN at the times that lie outside the grid."""
+    return values if outside is None else np.where(outside, np.nan, values)

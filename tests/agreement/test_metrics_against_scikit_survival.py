@@ -2,16 +2,7 @@
 
 import numpy as np
 import pytest
-from sksurv.metrics import (
-    brier_score as sksurv_brier_score,
-)
-from sksurv.metrics import (
-    concordance_index_ipcw,
-    cumulative_dynamic_auc,
-)
-from sksurv.metrics import (
-    integrated_brier_score as sksurv_integrated_brier_score,
-)
+from sksurv import metrics as sksurv
 from sksurv.nonparametric import (
     CensoringDistributionEstimator,
     cumulative_incidence_competing_risks,
@@ -56,7 +47,7 @@ def cohort(request):
 def test_concordance_of_the_paper(cohort, horizon):
     train, test, estimate, _ = cohort
     ours = concordance_paper(test, estimate, horizon, y_train=train)
-    theirs = concordance_index_ipcw(train, test, estimate, tau=horizon, tied_tol=0)[0]
+    theirs = sksurv.concordance_index_ipcw(train, test, estimate, tau=horizon, tied_tol=0)[0]
     assert ours == pytest.approx(theirs, abs=1e-10)
 
 
@@ -65,9 +56,9 @@ def test_concordance_of_the_paper_counts_other_causes_as_censored(cohort):
     event = test["event"] * rng.integers(1, 3, len(test))
     event[:2] = 1
     y = {"event": event, "duration": test["time"]}
-    as_censored = Surv.from_arrays(event == 1, test["time"])
+    other = Surv.from_arrays(event == 1, test["time"])
     ours = concordance_paper(y, estimate, 15.0, cause=1)
-    theirs = concordance_index_ipcw(as_censored, as_censored, estimate, tau=15.0, tied_tol=0)[0]
+    theirs = sksurv.concordance_index_ipcw(other, other, estimate, tau=15.0, tied_tol=0)[0]
     assert ours == pytest.approx(theirs, abs=1e-10)
 
 
@@ -75,8 +66,8 @@ def test_brier_scores_of_survival_and_of_incidence(cohort):
     train, test, _, rng = cohort
     times = np.array([1.0, 4.0, 9.5, 20.0])
     survival = np.sort(rng.random((len(test), 4)))[:, ::-1]
-    theirs = sksurv_brier_score(train, test, survival, times)[1]
-    integrated = sksurv_integrated_brier_score(train, test, survival, times)
+    theirs = sksurv.brier_score(train, test, survival, times)[1]
+    integrated = sksurv.integrated_brier_score(train, test, survival, times)
     ours = brier_score_survival(test, survival, times, y_train=train)
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-10)
     np.testing.assert_allclose(
@@ -95,7 +86,7 @@ def test_area_under_the_curve_for_flat_and_for_timed_estimates(cohort, controls)
     by_time = rng.integers(0, 9, (len(test), 3)) / 10
     for values in (estimate, by_time):
         ours = auc(test, values, times, y_train=train, controls=controls)
-        theirs = cumulative_dynamic_auc(train, test, values, times, tied_tol=0)[0]
+        theirs = sksurv.cumulative_dynamic_auc(train, test, values, times, tied_tol=0)[0]
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-10)
 
 

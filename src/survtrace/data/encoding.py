@@ -75,6 +75,11 @@ class Encoding:
     columns: tuple[Scale | Categories, ...]
 
     @property
+    def names(self) -> NDArray[np.object_]:
+        """Names of the covariates, in token order."""
+        return np.array([covariate.name for covariate in self.covariates], dtype=object)
+
+    @property
     def first_rows(self) -> NDArray[np.int64]:
         """Where each covariate's block of the embedding table begins, and where the last ends."""
         return np.cumsum([0, *(column.n_rows for column in self.columns)])
@@ -99,6 +104,28 @@ class Encoding:
         rows = np.stack([column.rows for column in encoded], axis=1)
         values = np.stack([column.values for column in encoded], axis=1)
         return Encoded(rows + self.first_rows[:-1].astype(np.int32), values)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for a file."""
+        return {
+            covariate.name: {"mean": column.mean, "deviation": column.deviation}
+            if isinstance(column, Scale)
+            else {"levels": list(column.levels)}
+            for covariate, column in zip(self.covariates, self.columns, strict=True)
+        }
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> Encoding:
+        """The encoding that `as_dict` described."""
+        columns = [
+            Categories(tuple(known["levels"])) if "levels" in known else Scale(**known)
+            for known in plain.values()
+        ]
+        covariates = [
+            Covariate(name, "categorical" if isinstance(column, Categories) else "numerical")
+            for name, column in zip(plain, columns, strict=True)
+        ]
+        return cls(tuple(covariates), tuple(columns))
 
     def _warn_of_unseen(self, rows: Sequence[NDArray[np.int32]]) -> None:
         counts = {

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.integrate import trapezoid
 
 from survtrace.data.outcome import Outcome, read_outcome
 from survtrace.errors import DataError, DataWarning, SettingError
@@ -132,7 +133,7 @@ def _incidence_by(time: float, outcome: Outcome, label: Any) -> float:
 
 def _squared_gap(predicted: Floats, times: Floats, observed: StepFunction) -> float:
     gap = predicted.mean(axis=0) - observed.at(times)
-    return float(np.trapezoid(gap**2, times) / (times[-1] - times[0]))
+    return float(trapezoid(gap**2, times) / (times[-1] - times[0]))
 
 
 def _enough_at_risk(outcome: Outcome, times: Floats, min_at_risk: float) -> NDArray[np.bool_]:

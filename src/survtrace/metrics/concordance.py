@@ -54,8 +54,8 @@ def concordance_paper(
     cause
         Label of the cause; may be left out if there is one.
     y_train
-        Outcome whose censoring survival gives the weights, or a `CensoringSurvival`; by
-        default ``y``. Events after its last usable time are no cases, with one warning.
+        Outcome whose censoring survival gives the weights, or a `CensoringSurvival`, used as
+        it is; by default ``y``. Events after its last usable time are no cases, with one warning.
 
     Returns
     -------

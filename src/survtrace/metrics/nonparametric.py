@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from survtrace.data.outcome import Outcome, read_outcome
+from survtrace.errors import DataError
 from survtrace.metrics.inputs import Floats
 
 
@@ -80,6 +81,8 @@ def event_table(outcome: Outcome) -> EventTable:
     >>> table.at_risk, table.events.tolist()
     (array([4., 1.]), [[1.0, 1.0], [1.0, 0.0]])
     """
+    if not len(outcome):
+        raise DataError("an outcome must have at least one subject; got none. Check the selection.")
     times, place = np.unique(outcome.duration, return_inverse=True)
     n_kinds = len(outcome.causes) + 1
     cells = np.bincount(outcome.event * len(times) + place, minlength=n_kinds * len(times))

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from survtrace.data.outcome import Outcome, read_outcome
-from survtrace.errors import DataWarning, SettingError
+from survtrace.errors import DataError, DataWarning, SettingError
 from survtrace.metrics.comparison import Comparison, checked_level
 from survtrace.metrics.inputs import Floats
 
@@ -74,7 +74,8 @@ def bootstrap(
     >>> bool(result.low < result.estimate < result.high)
     True
     """
-    outcome, arrays = read_outcome(y), [np.asarray(each) for each in predictions]
+    outcome = read_outcome(y)
+    arrays = [_with_rows(each, len(outcome)) for each in predictions]
     estimate = score(outcome, *arrays, **settings)
     drawn = _resamples(score, outcome, arrays, n_resamples, random_state, settings)
     return Bootstrap(estimate, *_error_and_interval(drawn, checked_level(level)), drawn)
@@ -123,10 +124,20 @@ def paired_bootstrap(
     return Comparison(result.estimate, float(result.standard_error), *ends, p_value)
 
 
+def _with_rows(prediction: ArrayLike, n_subjects: int) -> NDArray[Any]:
+    array = np.asarray(prediction)
+    if array.shape[:1] != (n_subjects,):
+        raise DataError(
+            f"a prediction must have one row for each of the {n_subjects} subjects; got shape "
+            f"{array.shape}. Pass everything else by name, for example times=... or horizon=...."
+        )
+    return array
+
+
 def _resamples(
     score: Callable[..., Any],
     outcome: Outcome,
-    arrays: list[Any],
+    arrays: list[NDArray[Any]],
     n_resamples: int,
     random_state: Any,
     settings: dict[str, Any],

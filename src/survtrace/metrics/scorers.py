@@ -58,7 +58,8 @@ def concordance_scorer(
     """Concordance of the incidence predicted at the horizon.
 
     Without a horizon the incidence at the median time of the cause's events among the scored
-    subjects is ranked, and the score is not truncated. ``mode="antolini"`` has no horizon.
+    subjects is ranked, and the score is not truncated. ``mode="antolini"`` has no horizon;
+    ``mode="paper"`` uses ``censoring_`` as it is, though the paper's weights count other causes.
 
     Examples
     --------

@@ -116,7 +116,8 @@ def d_calibration_incidence(
     at_end = read_probability(incidence_at_duration, outcome, "incidence_at_duration")
     at_horizon = read_probability(incidence_at_horizon, outcome, "incidence_at_horizon")
     censoring = read_censoring(y_train, outcome)
-    usable_times(grid, outcome.duration, censoring, "the test is NaN")
+    if not usable_times(grid, outcome.duration, censoring, "the test is NaN").all():
+        return DCalibration(np.nan, np.nan, np.full(bins, np.nan))
     ended = outcome.duration <= horizon
     inverse = np.where(outcome.event > 0, censoring.inverse(outcome.duration), 0.0)
     weight = np.where(ended, inverse, censoring.inverse(horizon))
@@ -127,11 +128,8 @@ def d_calibration_incidence(
 
 def _wald_test(counted: Floats) -> DCalibration:
     """Test that all columns have one mean, from one row for each subject."""
-    n, bins = counted.shape
-    if np.isnan(counted).any():
-        return DCalibration(np.nan, np.nan, np.full(bins, np.nan))
     excess = counted - counted.mean(axis=1, keepdims=True)
-    covariance = np.atleast_2d(np.cov(excess, rowvar=False, ddof=0)) / n
+    covariance = np.atleast_2d(np.cov(excess, rowvar=False, ddof=0)) / len(counted)
     mean = excess.mean(axis=0)
     statistic = float(mean @ np.linalg.pinv(covariance, rcond=1e-9, hermitian=True) @ mean)
     freedom = np.linalg.matrix_rank(covariance, tol=1e-9 * np.trace(covariance), hermitian=True)

@@ -38,6 +38,11 @@ class Shape:
         """Plain values, for a file."""
         return asdict(self)
 
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> "Shape":
+        """The shape that `as_dict` described."""
+        return cls(**{**plain, "silent_rows": tuple(plain["silent_rows"])})
+
 
 class Logits(NamedTuple):
     """What the heads say before any loss or curve."""

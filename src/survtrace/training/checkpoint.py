@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -79,7 +80,7 @@ class Checkpoint:
         history.records[:] = note["history"]
         return int(note["epoch"]) + 1
 
-    def _read(self) -> tuple[dict[str, object], dict[str, torch.Tensor]]:
+    def _read(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
         try:
             with safe_open(self.path, framework="pt") as file:
                 note = json.loads(file.metadata()["note"])

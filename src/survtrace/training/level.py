@@ -20,7 +20,5 @@ def recalibrate(network: Network, cohort: Cohort, draws: Draws, chunk: int = 409
         lived = exposure(batch.interval, batch.fraction, n_intervals) * batch.weight.unsqueeze(-1)
         hazard = torch.nn.functional.softplus(logits)
         expected += torch.einsum("mski,msi->mki", hazard, lived)
-        observed += count_events(
-            batch.interval, batch.event, batch.weight, n_causes, n_intervals
-        )
+        observed += count_events(batch.interval, batch.event, batch.weight, n_causes, n_intervals)
     level.copy_(level_factors(expected, observed).unsqueeze(1))

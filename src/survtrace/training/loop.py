@@ -10,7 +10,7 @@ from torch import Tensor
 from survtrace.data.batches import Cohort, Draws, shuffled_walk
 from survtrace.errors import TrainingError
 from survtrace.losses.objective import Tasks, objective, survival_loss
-from survtrace.network.assembly import Network
+from survtrace.network.assembly import Logits, Network
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.early_stopping import EarlyStopping
 from survtrace.training.history import History, progress_bar
@@ -36,16 +36,16 @@ def train(
     cohort: Cohort,
     draws: Draws,
     plan: Plan,
+    history: History,
     verbose: bool | str = False,
     checkpoint: Checkpoint | None = None,
-) -> History:
+) -> None:
     """Train all members together; each ends at its own best epoch, even if training breaks off."""
     device = network.level.device
     optimiser = torch.optim.AdamW(
         network.parameters(), lr=plan.lr, weight_decay=plan.weight_decay, fused=True
     )
     stopping = EarlyStopping(network, network.shape.n_members, plan.patience)
-    history = History()
     first = checkpoint.restore(network, optimiser, stopping, history) if checkpoint else 0
     try:
         with progress_bar(verbose, plan.max_epochs, device) as bar:
@@ -57,7 +57,7 @@ def train(
                 losses = []
                 for subjects in shuffled_walk(draws.training, plan.batch_size, plan.seeds, epoch):
                     batch = cohort.take(subjects.to(device))
-                    logits = network(batch.rows, batch.values)
+                    logits: Logits = network(batch.rows, batch.values)
                     parts = objective(*logits, batch, plan.tasks, epoch)
                     optimiser.zero_grad()
                     parts.sum().backward()
@@ -80,7 +80,6 @@ def train(
         stopping.restore(network)
         network.seed_dropout(None)
         network.eval()
-    return history
 
 
 @torch.no_grad()

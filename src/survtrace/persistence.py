@@ -1,0 +1,186 @@
+"""A folder of JSON and safetensors: nothing is executed when it is read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from survtrace.data.encoding import Encoding
+from survtrace.errors import SavedFileError
+from survtrace.estimator import SurvTRACE
+from survtrace.metrics import CensoringSurvival
+from survtrace.network.assembly import Network, Shape
+
+FORMAT, FORMAT_VERSION = "survtrace", 1
+NOTE, TENSORS = "estimator.json", "tensors.safetensors"
+
+
+def save(est: SurvTRACE, path: str | Path) -> None:
+    """Write a fitted estimator to a folder; an earlier one there is replaced whole.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from survtrace.datasets import make_cohort
+    >>> X, y = make_cohort(200, random_state=0)
+    >>> est = SurvTRACE(n_members=1, max_epochs=1, random_state=0, verbose=False).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(est, f"{folder}/est")
+    ...     bool((load(f"{folder}/est").predict(X) == est.predict(X)).all())
+    True
+    """
+    network = {f"network.{name}": t for name, t in est.network_.state_dict().items()}
+    arrays = {
+        "time_grid": est.time_grid_,
+        "score_times": est.score_times_,
+        "censoring_times": est.censoring_.times,
+        "censoring_values": est.censoring_.values,
+    }
+    _write_folder(
+        Path(path),
+        {
+            "survtrace_version": version("survtrace"),
+            "settings": {name: _plain(value) for name, value in est.get_params().items()},
+            "causes": est.causes_,
+            "encoding": est.encoding_.as_dict(),
+            "shape": est.network_.shape.as_dict(),
+            "median_event_time": est.median_event_time_,
+            "censoring_floor": est.censoring_.floor,
+            "history": est.history_.to_dict(orient="list"),
+        },
+        {**network, **{name: torch.from_numpy(array) for name, array in arrays.items()}},
+    )
+
+
+def load(path: str | Path) -> SurvTRACE:
+    """Read an estimator that `SurvTRACE.save` wrote; runs no code from the folder.
+
+    Examples
+    --------
+    >>> load("no/such/folder")
+    Traceback (most recent call last):
+    survtrace.errors.SavedFileError: no/such/folder holds no saved estimator (estimator.json is \
+missing). Pass the folder that SurvTRACE.save wrote.
+    """
+    note, tensors = _read_folder(Path(path))
+    try:
+        return _rebuild(note, tensors)
+    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise SavedFileError(
+            f"{path} is damaged ({type(error).__name__}: {error}). Copy the folder again."
+        ) from None
+
+
+def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
+    est = SurvTRACE(**note["settings"])
+    est.causes_ = note["causes"]
+    est.encoding_ = Encoding.from_dict(note["encoding"])
+    est.feature_names_in_ = est.encoding_.names
+    est.n_features_in_ = len(est.feature_names_in_)
+    est.time_grid_ = tensors["time_grid"].numpy()
+    est.score_times_ = tensors["score_times"].numpy()
+    est.median_event_time_ = note["median_event_time"]
+    est.censoring_ = CensoringSurvival(
+        tensors["censoring_times"].numpy(),
+        tensors["censoring_values"].numpy(),
+        floor=note["censoring_floor"],
+    )
+    est.history_ = pd.DataFrame(note["history"])
+    network = Network(Shape.from_dict(note["shape"]))
+    prefix = "network."
+    own = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
+    network.load_state_dict(own)
+    est.network_ = network.eval()
+    return est
+
+
+def _plain(value: Any) -> Any:
+    """A setting as JSON can hold it; a random generator object is not kept."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    return value if isinstance(value, str | int | float | bool | None) else None
+
+
+def _write_folder(path: Path, note: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+    """Write both files to a new folder, then put it in place in one step.
+
+    An earlier saved estimator at ``path`` is replaced; any other file or folder is refused.
+    """
+    if path.exists() and not (path / NOTE).exists() and (path.is_file() or any(path.iterdir())):
+        raise SavedFileError(
+            f"{path} exists and holds no saved estimator; it is left alone. Choose another path."
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = safetensors.torch.save(
+        {name: tensor.contiguous().cpu() for name, tensor in tensors.items()}
+    )
+    header = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "tensors_sha256": hashlib.sha256(content).hexdigest(),
+    }
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as temporary:
+        new = Path(temporary) / "new"
+        new.mkdir()
+        (new / TENSORS).write_bytes(content)
+        (new / NOTE).write_text(json.dumps({**header, **note}, indent=1), encoding="utf-8")
+        if path.exists():
+            shutil.move(path, Path(temporary) / "old")
+        new.rename(path)
+
+
+def _read_folder(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Read and check both files."""
+    note = _read_note(path)
+    try:
+        content = (path / TENSORS).read_bytes()
+        if hashlib.sha256(content).hexdigest() != note.get("tensors_sha256"):
+            raise SavedFileError(
+                f"{path / TENSORS} is damaged: its content is not what was saved. "
+                "Copy the folder again, or save the estimator anew."
+            )
+        return note, safetensors.torch.load(content)
+    except FileNotFoundError:
+        raise SavedFileError(f"{path} has no {TENSORS}; copy the whole folder again.") from None
+    except SafetensorError as error:
+        raise SavedFileError(f"{path / TENSORS} is not a safetensors file ({error}).") from None
+
+
+def _read_note(path: Path) -> dict[str, Any]:
+    try:
+        note = json.loads((path / NOTE).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise SavedFileError(
+            f"{path} holds no saved estimator ({NOTE} is missing). Pass the folder that "
+            "SurvTRACE.save wrote."
+        ) from None
+    except (ValueError, RecursionError):
+        raise SavedFileError(
+            f"{path / NOTE} is damaged: it is not JSON. Copy the folder again."
+        ) from None
+    if not isinstance(note, dict) or note.get("format") != FORMAT:
+        raise SavedFileError(f"{path / NOTE} was not written by survtrace.")
+    version = note.get("format_version")
+    if not isinstance(version, int) or version > FORMAT_VERSION:
+        raise SavedFileError(
+            f"{path} has format version {version}; this survtrace reads up to {FORMAT_VERSION}. "
+            "Upgrade survtrace."
+        )
+    return note

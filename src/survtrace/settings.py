@@ -1,0 +1,110 @@
+"""What each setting of the estimator may be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+from survtrace.errors import SettingError
+
+
+class Rule(NamedTuple):
+    """A test, and the words that say what passes it."""
+
+    holds: Callable[[Any], bool]
+    words: str
+
+
+def whole(low: int) -> Rule:
+    """A whole number of at least ``low``."""
+    return Rule(
+        lambda v: isinstance(v, Integral) and not isinstance(v, bool) and int(v) >= low,
+        f"a whole number of at least {low}",
+    )
+
+
+def between(low: float, high: float, *, above: bool = False, below: bool = False) -> Rule:
+    """A number from ``low`` to ``high``; ``above`` and ``below`` leave the ends out."""
+
+    def holds(v: Any) -> bool:
+        if not isinstance(v, Real) or isinstance(v, bool):
+            return False
+        number = float(v)
+        return (number > low if above else number >= low) and (
+            number < high if below else number <= high
+        )
+
+    return Rule(
+        holds, f"a number {'above' if above else 'from'} {low} {'below' if below else 'to'} {high}"
+    )
+
+
+def one_of(*options: Any) -> Rule:
+    """One of a few values, of the same type."""
+    return Rule(
+        lambda v: any(type(v) is type(option) and v == option for option in options),
+        "one of " + ", ".join(repr(option) for option in options),
+    )
+
+
+def either(*rules: Rule) -> Rule:
+    """What passes any of the rules."""
+    return Rule(
+        lambda v: any(rule.holds(v) for rule in rules), " or ".join(rule.words for rule in rules)
+    )
+
+
+POSITIVE = between(0, float("inf"), above=True, below=True)
+NOT_NEGATIVE = between(0, float("inf"), below=True)
+PROBABILITY = between(0, 1, below=True)
+
+RULES: dict[str, Rule] = {
+    "n_members": whole(1),
+    "n_intervals": whole(1),
+    "width": whole(1),
+    "depth": whole(1),
+    "n_heads": whole(1),
+    "hidden": whole(1),
+    "head_depth": one_of(1, 2),
+    "dropout": PROBABILITY,
+    "attention_dropout": PROBABILITY,
+    "token_dropout": PROBABILITY,
+    "head_dropout": PROBABILITY,
+    "lr": POSITIVE,
+    "weight_decay": NOT_NEGATIVE,
+    "clip_norm": POSITIVE,
+    "batch_size": either(whole(1), one_of("auto")),
+    "max_epochs": whole(1),
+    "patience": whole(1),
+    "validation_fraction": between(0, 1, above=True, below=True),
+    "mortality_weight": NOT_NEGATIVE,
+    "stay_weight": NOT_NEGATIVE,
+    "anneal": either(whole(1), one_of(None)),
+    "ips": one_of("none", "paper", "events", "stabilised", "covariates", "causes"),
+    "ips_clip": between(0, 1, above=True),
+    "recalibrate": one_of(True, False, "auto"),
+    "zero_duration": one_of("raise", "shift"),
+    "prediction_batch_size": whole(1),
+    "n_threads": either(whole(1), one_of(None)),
+    "verbose": one_of(True, False, 0, 1, "auto"),
+}
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Refuse a setting that breaks its rule.
+
+    Examples
+    --------
+    >>> check_settings({"n_members": 0})
+    Traceback (most recent call last):
+    survtrace.errors.SettingError: n_members must be a whole number of at least 1; got 0.
+    """
+    for name, rule in RULES.items():
+        if name in settings and not rule.holds(settings[name]):
+            raise SettingError(f"{name} must be {rule.words}; got {settings[name]!r}.")
+    if "width" in settings and settings["width"] % settings["n_heads"]:
+        raise SettingError(
+            f"width must be a multiple of n_heads; got width={settings['width']} and "
+            f"n_heads={settings['n_heads']}."
+        )

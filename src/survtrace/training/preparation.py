@@ -1,0 +1,147 @@
+"""A table and its outcome become the cohort the members train on; nothing else is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+from survtrace.data.batches import Cohort, Draws, draw_validation
+from survtrace.data.covariates import infer_covariates
+from survtrace.data.encoding import Encoded, Encoding, learn_encoding
+from survtrace.data.outcome import Outcome
+from survtrace.data.time_grid import checked_cuts, locate, quantile_cuts, warn_of_sparse_causes
+from survtrace.errors import DataError
+from survtrace.losses.propensity import ips_weights, propensities
+
+
+class Prepared(NamedTuple):
+    """The cohort, who trains on whom, and what was learned from the training rows."""
+
+    cohort: Cohort
+    draws: Draws
+    encoding: Encoding
+    cuts: NDArray[np.float64]
+    trained_on: Outcome
+
+
+class Subjects(NamedTuple):
+    """Covariates, outcome and sample weight of the same subjects."""
+
+    table: nw.DataFrame[Any]
+    outcome: Outcome
+    weight: NDArray[np.float64]
+
+
+def prepare(
+    subjects: Subjects,
+    evaluation: Subjects | None,
+    *,
+    seeds: list[int],
+    categorical: Sequence[str | int] | None,
+    n_intervals: int,
+    time_grid: ArrayLike | None,
+    validation_fraction: float,
+    ips: str,
+    ips_clip: float,
+) -> Prepared:
+    """Draw validation rows, learn scales, categories, cuts and propensities from the others.
+
+    "The others" are the rows that at least one member trains on. With an evaluation set, every
+    member trains on all subjects and is stopped by that set, from which nothing is learned.
+    """
+    table, outcome, weight = subjects
+    draws = _draw(outcome, evaluation, validation_fraction, seeds)
+    used = np.unique(draws.training)
+    trained_on = outcome.take(used)
+    encoding = learn_encoding(table[used], infer_covariates(table, categorical))
+    if time_grid is None:
+        cuts = quantile_cuts(trained_on, n_intervals)
+    else:
+        quantile_cuts(trained_on, 1)  # refuses a cohort without events
+        cuts = checked_cuts(time_grid)
+    warn_of_sparse_causes(trained_on, len(cuts) - 1)
+    encoded = encoding.encode(table)
+    if evaluation is not None:
+        encoded = _append(encoded, encoding.encode(evaluation.table))
+        outcome = _append_outcome(outcome, evaluation.outcome)
+        weight = np.concatenate([weight, evaluation.weight])
+    weight = weight / weight[used].mean()
+    ips_weight = _ips_weights(ips, encoded, outcome, used, ips_clip)
+    cohort = _tensors(encoded, outcome, cuts, trained_on, weight, ips_weight)
+    return Prepared(cohort, draws, encoding, cuts, trained_on)
+
+
+def checked_weight(sample_weight: ArrayLike | None, n_subjects: int) -> NDArray[np.float64]:
+    """One finite weight of zero or more for each subject, not all zero."""
+    if sample_weight is None:
+        return np.ones(n_subjects)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    bad = weight.shape != (n_subjects,) or not np.isfinite(weight).all() or (weight < 0).any()
+    if bad or weight.sum() == 0:
+        raise DataError(
+            "sample_weight must be one finite number of zero or more for each of the "
+            f"{n_subjects} subjects, not all zero; got shape {weight.shape}."
+        )
+    return weight
+
+
+def _draw(
+    outcome: Outcome, evaluation: Subjects | None, fraction: float, seeds: list[int]
+) -> Draws:
+    n = len(outcome)
+    if evaluation is None:
+        return draw_validation(outcome.event, fraction, seeds)
+    everyone, held_out = np.arange(n), np.arange(n, n + len(evaluation.outcome))
+    return Draws(np.tile(everyone, (len(seeds), 1)), np.tile(held_out, (len(seeds), 1)))
+
+
+def _append(first: Encoded, second: Encoded) -> Encoded:
+    return Encoded(
+        np.concatenate([first.rows, second.rows]), np.concatenate([first.values, second.values])
+    )
+
+
+def _append_outcome(first: Outcome, second: Outcome) -> Outcome:
+    return Outcome(
+        np.concatenate([first.duration, second.duration]),
+        np.concatenate([first.event, second.event]),
+        first.causes,
+    )
+
+
+def _ips_weights(
+    form: str, encoded: Encoded, outcome: Outcome, used: NDArray[np.int64], clip: float
+) -> NDArray[np.float64]:
+    n_causes = len(outcome.causes)
+    if form == "none":
+        return np.ones((len(outcome), n_causes))
+    propensity = propensities(encoded, outcome.event, n_causes, used, clip)
+    return ips_weights(form, propensity, outcome.event)
+
+
+def _tensors(
+    encoded: Encoded,
+    outcome: Outcome,
+    cuts: NDArray[np.float64],
+    trained_on: Outcome,
+    weight: NDArray[np.float64],
+    ips: NDArray[np.float64],
+) -> Cohort:
+    interval, fraction = locate(outcome.duration, cuts)
+    spread = trained_on.duration.std() or 1.0
+    stay = (outcome.duration - trained_on.duration.mean()) / spread
+    return Cohort(
+        rows=torch.from_numpy(encoded.rows),
+        values=torch.from_numpy(encoded.values),
+        interval=torch.from_numpy(interval),
+        fraction=torch.from_numpy(fraction.astype(np.float32)),
+        event=torch.from_numpy(outcome.event),
+        stay=torch.from_numpy(stay.astype(np.float32)),
+        weight=torch.from_numpy(weight.astype(np.float32)),
+        ips=torch.from_numpy(ips.astype(np.float32)),
+    )

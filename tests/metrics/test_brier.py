@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+
+from survtrace.errors import DataError
+from survtrace.metrics import (
+    brier_score,
+    brier_score_survival,
+    integrated_brier_score,
+    integrated_brier_score_survival,
+)
+
+Y = {"event": [1, 2, 1, 2], "duration": [1.0, 2.0, 3.0, 4.0]}
+TIMES = [1.5, 3.5]
+
+
+def test_without_censoring_it_is_the_mean_squared_error():
+    incidence = np.array([[0.8, 0.9], [0.1, 0.2], [0.3, 0.7], [0.0, 0.1]])
+    truth = np.array([[1, 1], [0, 0], [0, 1], [0, 0]])
+    expected = ((truth - incidence) ** 2).mean(axis=0)
+    np.testing.assert_allclose(brier_score(Y, incidence, TIMES, cause=1), expected)
+    score = integrated_brier_score(Y, incidence, TIMES, cause=1)
+    assert score == pytest.approx(expected.mean())
+    errors = ((truth - incidence) ** 2).mean(axis=1)
+    assert score.standard_error == pytest.approx(errors.std() / 2)
+
+
+def test_a_subject_censored_before_the_time_is_made_up_for_by_weights():
+    y = {"event": [0, 1, 1], "duration": [1.0, 2.0, 3.0]}
+    expected = 1.5 * ((1 - 0.5) ** 2 + (0 - 0.2) ** 2) / 3
+    assert brier_score(y, [[0.9], [0.5], [0.2]], 2.0) == pytest.approx(expected)
+
+
+def test_survival_scores_any_cause():
+    survival = np.array([[0.1, 0.0], [0.9, 0.2], [0.8, 0.1], [0.9, 0.7]])
+    alive = np.array([[0, 0], [1, 0], [1, 0], [1, 1]])
+    expected = ((alive - survival) ** 2).mean(axis=0)
+    np.testing.assert_allclose(brier_score_survival(Y, survival, TIMES), expected)
+    assert integrated_brier_score_survival(Y, survival, TIMES) == pytest.approx(expected.mean())
+
+
+def test_times_need_no_order_at_points():
+    incidence = np.random.default_rng(0).random((4, 2))
+    forward = brier_score(Y, incidence, TIMES, cause=2)
+    backward = brier_score(Y, incidence[:, ::-1], TIMES[::-1], cause=2)
+    np.testing.assert_array_equal(forward, backward[::-1])
+
+
+def test_rounding_errors_of_probabilities_are_tolerated():
+    brier_score(Y, np.full((4, 1), 1 + 1e-9), 1.0, cause=1)
+
+
+@pytest.mark.parametrize("score", [brier_score, integrated_brier_score])
+@pytest.mark.parametrize(
+    ("incidence", "times", "message"),
+    [
+        ([[0, 0], [0, 1.4], [np.nan, 0], [0, 0]], TIMES, r"\[0, 1\]; 2 of 8 .*row 1, 1.4"),
+        (np.zeros((3, 2)), TIMES, "incidence has 3 rows and y has 4"),
+        (np.zeros((4, 3)), TIMES, r"with 2 times; got shape \(4, 3\)"),
+        (np.zeros((4, 2)), [-1.0, 2.0], "not negative; 1 of 2 values do not .first: row 0, -1.0"),
+        (np.zeros((4, 2)), [1.0, np.nan], "not negative; 1 of 2 values do not .first: row 1, nan"),
+        (np.zeros((4, 2)), [[1.0, 2.0]], "times must be a flat sequence"),
+    ],
+)
+def test_bad_input_is_refused(score, incidence, times, message):
+    with pytest.raises(DataError, match=message):
+        score(Y, incidence, times, cause=1)
+
+
+def test_an_integral_needs_two_increasing_times():
+    with pytest.raises(DataError, match="2 or more"):
+        integrated_brier_score(Y, np.zeros((4, 1)), [1.0], cause=1)
+    with pytest.raises(DataError, match="times must increase"):
+        integrated_brier_score_survival(Y, np.zeros((4, 2)), [1.0, 1.0])
+
+
+def test_the_cause_must_be_known_and_named():
+    with pytest.raises(DataError, match="told which"):
+        brier_score(Y, np.zeros((4, 2)), TIMES)
+    with pytest.raises(DataError, match="got 'relapse'"):
+        integrated_brier_score(Y, np.zeros((4, 2)), TIMES, cause="relapse")
+    with pytest.raises(DataError, match="survival must lie within"):
+        brier_score_survival(Y, np.full((4, 2), 3.0), TIMES)

@@ -1,0 +1,32 @@
+import numpy as np
+
+from survtrace.metrics.pairs import pair_totals
+
+
+def test_two_subjects_make_one_pair_seen_from_both_sides():
+    totals = pair_totals(
+        np.array([0, 1]), np.array([0.8, 0.3]), np.array([2.0, 5.0]), np.array([7.0, 3.0])
+    )
+    np.testing.assert_array_equal(totals.comparable, [[6, 0], [0, 6]])
+    np.testing.assert_array_equal(totals.concordant, [[6, 0], [0, 6]])
+
+
+def test_equal_keys_make_no_pair_and_the_share_is_nan():
+    totals = pair_totals(np.zeros(3, int), np.arange(3.0), np.ones(3), np.ones(3))
+    assert np.isnan(totals.score())
+
+
+def test_equal_estimates_count_half():
+    totals = pair_totals(np.arange(4), np.zeros(4), np.ones(4), np.ones(4))
+    assert totals.score() == 0.5
+    assert totals.score().standard_error == 0
+
+
+def test_estimates_that_differ_in_the_last_digit_are_not_tied():
+    estimate = np.array([np.nextafter(0.5, 1), 0.5])
+    assert pair_totals(np.arange(2), estimate, np.ones(2), np.ones(2)).score() == 1
+
+
+def test_totals_add():
+    part = pair_totals(np.arange(3), np.array([3.0, 1.0, 2.0]), np.ones(3), np.ones(3))
+    assert (part + part).score() == part.score()

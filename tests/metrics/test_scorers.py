@@ -1,0 +1,157 @@
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+
+from survtrace.data.outcome import Surv, read_outcome
+from survtrace.errors import DataError, SettingError
+from survtrace.metrics import (
+    auc_at,
+    auc_scorer,
+    brier_scorer,
+    censoring_survival,
+    concordance_antolini,
+    concordance_cause_specific,
+    concordance_paper,
+    concordance_scorer,
+    integrated_brier_score,
+)
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(300, 1))
+HAZARDS = np.column_stack([np.exp(X[:, 0]), np.full(300, 0.4)])
+LATENT, CENSORING = RNG.exponential(1 / HAZARDS), RNG.uniform(0.2, 4, 300)
+FIRST = LATENT.min(axis=1)
+EVENT = np.where(FIRST <= CENSORING, 1 + LATENT.argmin(axis=1), 0)
+Y = Surv.from_arrays(EVENT, np.minimum(FIRST, CENSORING))
+
+
+class Exponential(BaseEstimator):
+    """Knows the truth, but for the effect of the covariate."""
+
+    def __init__(self, effect=1.0, all_causes=False):
+        self.effect = effect
+        self.all_causes = all_causes
+
+    def fit(self, X, y):
+        outcome = read_outcome(y)
+        self.causes_, self.censoring_ = outcome.causes, censoring_survival(outcome)
+        return self
+
+    def predict_cumulative_incidence(self, X, times, cause=None):
+        hazards = np.stack([np.exp(self.effect * X[:, 0]), np.full(len(X), 0.4)], axis=1)
+        total = hazards.sum(axis=1)[:, np.newaxis, np.newaxis]
+        incidence = hazards[:, :, np.newaxis] / total * (1 - np.exp(-total * times))
+        return incidence if self.all_causes else incidence[:, self.causes_.index(cause)]
+
+
+SCORERS = [
+    concordance_scorer(1.0, cause=1),
+    concordance_scorer(1.0, cause=1, mode="paper"),
+    concordance_scorer(cause=2),
+    concordance_scorer(mode="antolini"),
+    brier_scorer(),
+    brier_scorer(times=[0.2, 0.5, 1.0], cause=1),
+    auc_scorer(0.8, cause=1),
+    auc_scorer(0.8),
+]
+ALL = pytest.mark.parametrize("scorer", SCORERS, ids=repr)
+
+
+def fitted():
+    return Exponential().fit(X, Y)
+
+
+def at(time, cause=1):
+    return fitted().predict_cumulative_incidence(X, np.atleast_1d(time), cause)
+
+
+@pytest.mark.parametrize(
+    ("mode", "score"),
+    [("cause_specific", concordance_cause_specific), ("paper", concordance_paper)],
+)
+def test_a_concordance_scorer_ranks_by_incidence_at_the_horizon(mode, score):
+    expected = score(Y, at(1.0)[:, 0], 1.0, cause=1, y_train=fitted().censoring_)
+    assert concordance_scorer(1.0, cause=1, mode=mode)(fitted(), X, Y) == expected
+
+
+def test_without_horizon_the_median_event_time_is_ranked():
+    median = np.median(Y["duration"][Y["event"] == 1])
+    expected = concordance_cause_specific(Y, at(median)[:, 0], cause=1)
+    assert concordance_scorer(cause=1)(fitted(), X, Y) == expected
+
+
+def test_antolini_is_scored_at_event_times():
+    times = np.unique(Y["duration"][Y["event"] == 1])
+    expected = concordance_antolini(Y, at(times), times, cause=1)
+    ours = concordance_scorer(cause=1, mode="antolini")(fitted(), X, Y)
+    assert ours == pytest.approx(expected, abs=0.01)
+
+
+def test_a_brier_scorer_is_negative_and_averages_causes():
+    times = [0.2, 0.5, 1.0]
+    parts = [integrated_brier_score(Y, at(times, k), times, cause=k) for k in (1, 2)]
+    assert brier_scorer(times)(fitted(), X, Y) == pytest.approx(-np.mean(parts))
+
+
+def test_an_auc_scorer_calls_the_area():
+    expected = auc_at(Y, at(0.8)[:, 0], 0.8, cause=1)
+    assert auc_scorer(0.8, cause=1)(fitted(), X, Y) == expected
+
+
+@ALL
+def test_predictions_with_a_cause_axis_are_understood(scorer):
+    every_cause = Exponential(all_causes=True).fit(X, Y)
+    assert scorer(every_cause, X, Y) == scorer(fitted(), X, Y)
+
+
+@ALL
+def test_the_result_is_a_plain_float(scorer):
+    assert type(scorer(fitted(), X, Y)) is float
+
+
+@ALL
+def test_scorers_survive_pickling_cloning_and_printing(scorer):
+    for twin in (pickle.loads(pickle.dumps(scorer)), clone(scorer, safe=False), eval(repr(scorer))):
+        assert twin(fitted(), X, Y) == scorer(fitted(), X, Y)
+
+
+@ALL
+def test_scorers_work_in_cross_validation(scorer):
+    scores = cross_val_score(Exponential(), X, Y, scoring=scorer, cv=3, error_score="raise")
+    assert np.isfinite(scores).all()
+
+
+def test_a_grid_search_takes_several_scorers_and_finds_the_truth():
+    search = GridSearchCV(
+        Exponential(),
+        {"effect": [-1.0, 0.0, 1.0]},
+        scoring={"concordance": concordance_scorer(1.0, cause=1), "brier": brier_scorer()},
+        refit="brier",
+        cv=KFold(3, shuffle=True, random_state=0),
+        error_score="raise",
+    )
+    clone(search).fit(X, Y)
+    search.fit(X, Y)
+    assert search.best_params_ == {"effect": 1.0}
+    assert np.argmax(search.cv_results_["mean_test_concordance"]) == 2
+
+
+def test_folds_without_events_are_refused():
+    nobody = Surv.from_arrays(np.zeros(300, int), Y["duration"])
+    with pytest.raises(DataError, match="at least one event among the subjects"):
+        brier_scorer()(fitted(), X, nobody)
+    only_first = Surv.from_arrays(np.where(EVENT == 2, 0, EVENT), Y["duration"])
+    with pytest.raises(DataError, match="none of 300 has one of those scored"):
+        concordance_scorer(cause=2)(fitted(), X, only_first)
+
+
+def test_bad_settings_are_refused_at_once():
+    with pytest.raises(SettingError, match=r"mode must be one of .*'harrell'"):
+        concordance_scorer(mode="harrell")
+    with pytest.raises(SettingError, match="takes no horizon"):
+        concordance_scorer(1.0, mode="antolini")
+    with pytest.raises(DataError, match="times must increase"):
+        brier_scorer([2.0, 1.0])
