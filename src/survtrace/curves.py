@@ -142,6 +142,8 @@ def crossing_time(
 
 def _pick(per_interval: Tensor, at: Place) -> Tensor:
     """Values (..., interval) at the interval of each time: (..., time)."""
+    if at.interval.numel() == at.interval.shape[-1]:
+        return per_interval.index_select(-1, at.interval.flatten())
     shape = (*per_interval.shape[:-1], at.interval.shape[-1])
     return per_interval.gather(-1, at.interval.expand(shape))
 

@@ -554,10 +554,10 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         asked, outside = read_times(times, self.time_grid_, extrapolate)
         with threads(self.n_threads):
-            mean, deviation = self._forecast().curve(X, asked, curve, after)
-        if return_std:
-            return _blank(mean, outside), _blank(deviation, outside)
-        return _blank(mean, outside)
+            mean, deviation = self._forecast().curve(X, asked, curve, after, return_std)
+        if deviation is None:
+            return _blank(mean, outside)
+        return _blank(mean, outside), _blank(deviation, outside)
 
     def _cause_index(self, cause: Any) -> Any:
         """Where a cause lies on the cause axis; all of it for None."""

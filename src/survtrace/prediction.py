@@ -22,6 +22,7 @@ from survtrace.network.assembly import Network
 Array = NDArray[np.float64]
 Curve = Callable[[Tensor, curves.Place, curves.Place | None], Tensor]
 CURVE_ELEMENTS = 2**21
+SMALLEST_BATCH = 8
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,13 @@ class Forecast:
     device: torch.device
 
     def curve(
-        self, X: Any, times: Array, curve: Curve, after: ArrayLike | None = None
-    ) -> tuple[Array, Array]:
+        self,
+        X: Any,
+        times: Array,
+        curve: Curve,
+        after: ArrayLike | None = None,
+        with_std: bool = False,
+    ) -> tuple[Array, Array | None]:
         """Mean over members of a curve at ``times``, and its standard deviation between them.
 
         With ``after`` the curve is divided by survival until then. The curve function is told
@@ -48,9 +54,10 @@ class Forecast:
         for first, hazard in self._pieces(table, len(times)):
             own = None if start is None else start[first : first + hazard.shape[1]]
             member_curves, alive = self._members(hazard, times, curve, own)
-            means.append(member_curves.mean(0) / alive.mean(0))
-            deviations.append((member_curves / alive).std(0, correction=0))
-        return torch.cat(means).cpu().numpy(), torch.cat(deviations).cpu().numpy()
+            means.append((member_curves.mean(0) / alive.mean(0)).cpu())
+            if with_std:
+                deviations.append((member_curves / alive).std(0, correction=0).cpu())
+        return torch.cat(means).numpy(), torch.cat(deviations).numpy() if with_std else None
 
     def each(self, X: Any, size: int, answer: Callable[[Tensor], Tensor]) -> Array:
         """Any function of the members' hazards, batch by batch."""
@@ -85,14 +92,25 @@ class Forecast:
         first = 0
         with torch.no_grad():
             for batch in self._batches(X):
-                for hazard in self.network.hazards(*batch).double().split(at_once, dim=1):
+                for hazard in self._hazards(*batch).split(at_once, dim=1):
                     yield first, hazard
                     first += hazard.shape[1]
+
+    def _hazards(self, rows: Tensor, values: Tensor) -> Tensor:
+        """Hazards in float64; a subject alone gets the same ones, to the bit, as in a table.
+
+        Products of a very few rows are rounded differently, so such a batch is filled up.
+        """
+        n = len(rows)
+        if n < SMALLEST_BATCH:
+            fill = torch.arange(SMALLEST_BATCH, device=rows.device).clamp(max=n - 1)
+            rows, values = rows[fill], values[fill]
+        return self.network.hazards(rows, values)[:, :n].double()
 
     def _batches(self, X: Any) -> Iterator[tuple[Tensor, Tensor]]:
         rows, values = self.encoding.encode(open_table(X))
         if len(rows) == 0:
-            raise DataError("X must have at least one subject; it has none.")
+            raise DataError("X must have at least one subject; got 0 sample(s).")
         self.network.to(self.device).eval()
         for first in range(0, len(rows), self.batch_size):
             some = slice(first, first + self.batch_size)
@@ -108,7 +126,7 @@ class Forecast:
                 "conditional_after must be a time of zero or more, or one for each of the "
                 f"{n_subjects} subjects; got {after!r}."
             )
-        return self.on_device(np.broadcast_to(start, n_subjects)).view(-1, 1)
+        return self.on_device(np.full(n_subjects, start)).view(-1, 1)
 
 
 def read_times(times: ArrayLike | None, cuts: Array, extrapolate: str) -> tuple[Array, Any]:
