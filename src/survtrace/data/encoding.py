@@ -11,6 +11,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
 
 from survtrace.data.covariates import (
     Covariate,
@@ -29,6 +30,12 @@ class Encoded(NamedTuple):
 
     rows: NDArray[np.int32]
     values: NDArray[np.float32]
+
+    def design(self, n_rows: int) -> sparse.csr_matrix:
+        """The same as a matrix for linear models: one column per row of the embedding table."""
+        n, n_tokens = self.rows.shape
+        starts = np.arange(0, n * n_tokens + 1, n_tokens)
+        return sparse.csr_matrix((self.values.ravel(), self.rows.ravel(), starts), (n, n_rows))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,14 @@
 
 from survtrace.datasets.cohort import make_cohort
 from survtrace.datasets.deepsurv import load_metabric, load_support
-from survtrace.datasets.flchain import load_flchain
+from survtrace.datasets.flchain import FLCHAIN_CAUSES, load_flchain
 from survtrace.datasets.truth import Truth
 
-__all__ = ["Truth", "load_flchain", "load_metabric", "load_support", "make_cohort"]
+__all__ = [
+    "FLCHAIN_CAUSES",
+    "Truth",
+    "load_flchain",
+    "load_metabric",
+    "load_support",
+    "make_cohort",
+]

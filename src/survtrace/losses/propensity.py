@@ -4,7 +4,6 @@ from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from survtrace.data.encoding import Encoded
@@ -25,15 +24,12 @@ def propensities(
     Fitted on training rows, on standardised numericals and one-hot categoricals; predicted for
     every row and kept above ``clip``.
     """
-    rows, values = encoded
-    n, n_tokens = rows.shape
-    starts = np.arange(0, n * n_tokens + 1, n_tokens)
-    design = sparse.csr_matrix((values.ravel(), rows.ravel(), starts))
+    design = encoded.design(int(encoded.rows.max()) + 1)
     columns = []
     for cause in range(1, n_causes + 1):
         struck = event == cause
         if struck[training].all() or not struck[training].any():
-            columns.append(np.full(n, struck[training].mean()))
+            columns.append(np.full(len(event), struck[training].mean()))
             continue
         fitted = LogisticRegression(max_iter=1000).fit(design[training], struck[training])
         columns.append(fitted.predict_proba(design)[:, 1])

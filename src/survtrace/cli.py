@@ -1,0 +1,54 @@
+"""The command `survtrace`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from survtrace import __version__
+from survtrace.errors import SurvtraceError
+
+app = typer.Typer(
+    name="survtrace",
+    help="Transformers for survival analysis with competing events.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    show: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    """Transformers for survival analysis with competing events."""
+    if show:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("demo"),
+    members: Annotated[int | None, typer.Option(help="Members of the ensemble.")] = None,
+) -> None:
+    """Fit the embedded flchain cohort with default settings, print scores, write figures.
+
+    Example: survtrace demo --out demo
+    """
+    from survtrace.demo import run_demo
+
+    settings = {} if members is None else {"n_members": members}
+    run_demo(out, Console(), **settings)
+
+
+def main() -> None:
+    """Run the command; the user's mistakes end with their words and code 2, without a traceback."""
+    try:
+        app()
+    except SurvtraceError as error:
+        Console(stderr=True).print(f"[bold red]error:[/] {error}", highlight=False)
+        sys.exit(2)

@@ -1,0 +1,204 @@
+"""The main job on the embedded data: fit flchain's competing causes, score, draw."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+from sklearn.model_selection import train_test_split
+
+from survtrace.baselines import AalenJohansen, CauseSpecificCox
+from survtrace.datasets import FLCHAIN_CAUSES, load_flchain
+from survtrace.estimator import SurvTRACE
+from survtrace.metrics import (
+    Score,
+    calibration_curve,
+    concordance_cause_specific,
+    integrated_brier_score,
+)
+from survtrace.plots import (
+    COLOURS,
+    plot_attention,
+    plot_calibration,
+    plot_history,
+    plot_incidence,
+    plot_stacked,
+)
+
+
+class Row(NamedTuple):
+    """Scores of one method for one cause."""
+
+    cause: str
+    method: str
+    concordance: Score
+    brier: Score
+
+
+def run_demo(folder: Path, console: Console, **settings: Any) -> list[Row]:
+    """Fit, score against Aalen-Johansen and cause-specific Cox, and draw to ``folder``."""
+    began = time.perf_counter()
+    X, y = load_flchain()
+    train, test = train_test_split(
+        range(len(X)), test_size=0.3, random_state=0, stratify=y["event"]
+    )
+    console.print(
+        f"flchain: {len(X)} people, {X.shape[1]} covariates, four competing causes of death; "
+        f"{len(train)} to learn from, {len(test)} to score on."
+    )
+    est = SurvTRACE(random_state=0, **settings).fit(X.iloc[train], y.iloc[train])
+    console.print(
+        f"SurvTRACE: {est.n_members} members trained together in "
+        f"{time.perf_counter() - began:.0f} s, stopped after epochs "
+        f"{', '.join(str(epoch) for epoch in _best_epochs(est.history_))}."
+    )
+    rivals = {"SurvTRACE": est, **_rivals(X.iloc[train], y.iloc[train], console)}
+    rows = list(_score(rivals, est, X.iloc[test], y.iloc[test], y.iloc[train]))
+    console.print(_table(rows, est.median_event_time_))
+    for path in _draw(folder, est, X.iloc[test], y.iloc[test]):
+        console.print(f"wrote {path}")
+    console.print(f"done in {time.perf_counter() - began:.0f} s")
+    return rows
+
+
+def _best_epochs(history: pd.DataFrame) -> list[int]:
+    return [int(epoch) for epoch in history[history["improved"]].groupby("member")["epoch"].max()]
+
+
+def _rivals(X: pd.DataFrame, y: pd.DataFrame, console: Console) -> dict[str, Any]:
+    rivals: dict[str, Any] = {"Aalen-Johansen": AalenJohansen().fit(X, y)}
+    try:
+        rivals["cause-specific Cox"] = CauseSpecificCox().fit(X, y)
+    except ImportError:
+        console.print("cause-specific Cox is left out: pip install 'survtrace[baselines]'.")
+    return rivals
+
+
+def _score(
+    methods: dict[str, Any], est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame, y_train: pd.DataFrame
+) -> Iterator[Row]:
+    """Each cause: concordance at the median event time, Brier score integrated over time."""
+    times = np.append(est.score_times_, est.median_event_time_)
+    incidences = {
+        name: method.predict_cumulative_incidence(X, times) for name, method in methods.items()
+    }
+    for k, cause in enumerate(est.causes_):
+        for name, incidence in incidences.items():
+            known = {"cause": cause, "y_train": y_train}
+            yield Row(
+                FLCHAIN_CAUSES[cause],
+                name,
+                concordance_cause_specific(y, incidence[:, k, -1], times[-1], **known),
+                integrated_brier_score(y, incidence[:, k, :-1], times[:-1], **known),
+            )
+
+
+def _table(rows: list[Row], horizon: float) -> Table:
+    table = Table(
+        title="Scores on held-out people, with 95 % intervals",
+        caption=f"C: cause-specific IPCW concordance by day {horizon:.0f}, higher is better.\n"
+        "IBS: integrated Brier score x 1000, lower is better.",
+    )
+    for name in ("cause", "method", "C", "IBS"):
+        table.add_column(name, justify="left" if name in ("cause", "method") else "right")
+    for number, row in enumerate(rows):
+        last = number + 1 == len(rows) or rows[number + 1].cause != row.cause
+        first = number == 0 or rows[number - 1].cause != row.cause
+        table.add_row(
+            row.cause if first else "",
+            row.method,
+            _with_interval(row.concordance, 1, 3),
+            _with_interval(row.brier, 1000, 1),
+            end_section=last,
+        )
+    return table
+
+
+def _with_interval(score: Score, factor: float, digits: int) -> str:
+    low, high = score.interval()
+    return f"{factor * score:.{digits}f} ({factor * low:.{digits}f}-{factor * high:.{digits}f})"
+
+
+def _draw(folder: Path, est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame) -> Iterator[Path]:
+    """The figures, each written as PNG."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, figure in (
+        ("curves", _draw_patients(est, X)),
+        ("attention", _draw_attention(est, X)),
+        ("calibration", _draw_calibration(est, X, y)),
+        ("history", _draw_history(est)),
+    ):
+        path = folder / f"{name}.png"
+        figure.savefig(path, dpi=150)
+        yield path
+
+
+def _patients(est: SurvTRACE, X: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Three people: of low, middle and high predicted danger."""
+    order = np.argsort(est.predict(X))
+    places = {"low": 0.1, "middle": 0.5, "high": 0.9}
+    return [(name, X.iloc[[order[int(p * len(order))]]]) for name, p in places.items()]
+
+
+def _draw_patients(est: SurvTRACE, X: pd.DataFrame) -> Any:
+    import matplotlib.pyplot as plt
+
+    years = np.linspace(0, est.time_grid_[-1], 200)
+    patients, causes = _patients(est, X), [FLCHAIN_CAUSES[cause] for cause in est.causes_]
+    figure, axes = plt.subplots(2, len(patients), figsize=(11, 6.4), layout="constrained")
+    for (name, patient), above, below in zip(patients, *axes, strict=True):
+        incidence, deviation = est.predict_cumulative_incidence(patient, years, return_std=True)
+        who = f"{name} danger: {patient['sex'].iloc[0]}, {patient['age'].iloc[0]:.0f} years"
+        plot_incidence(
+            years / 365.25, incidence[0], causes, deviation=deviation[0], title=who, ax=above
+        )
+        plot_stacked(years / 365.25, incidence[0], causes, unit="years", ax=below)
+        above.set_xlabel("")
+    for ax in axes[:, 1:].flat:
+        ax.set_ylabel("")
+    handles, labels = axes[1, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    return figure
+
+
+def _draw_attention(est: SurvTRACE, X: pd.DataFrame) -> Any:
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(6, 5), layout="constrained")
+    weights = est.attention(X.iloc[:500]).mean(axis=(0, 1, 2))
+    plot_attention(
+        weights, list(est.feature_names_in_), title="mean over people, layers, heads", ax=ax
+    )
+    return figure
+
+
+def _draw_calibration(est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame) -> Any:
+    import matplotlib.pyplot as plt
+
+    horizon = est.median_event_time_
+    incidence = est.predict_cumulative_incidence(X, [horizon])[:, :, 0]
+    figure, axes = plt.subplots(1, len(est.causes_), figsize=(12, 3.4), layout="constrained")
+    for k, (cause, ax) in enumerate(zip(est.causes_, axes, strict=True)):
+        curve = calibration_curve(y, incidence[:, k], horizon, cause=cause, groups=6)
+        plot_calibration(
+            curve.predicted, curve.observed, colour=COLOURS[k], title=FLCHAIN_CAUSES[cause], ax=ax
+        )
+    figure.suptitle(f"calibration at day {horizon:.0f}, six groups of equal size")
+    return figure
+
+
+def _draw_history(est: SurvTRACE) -> Any:
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+    plot_history(est.history_, title="each member stops at its own best epoch", ax=ax)
+    return figure

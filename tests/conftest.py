@@ -1,0 +1,133 @@
+"""Shapes in signatures are checked in every test; small cohorts and estimators to share."""
+
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from beartype import BeartypeConf, beartype
+from jaxtyping import install_import_hook
+
+# Before anything else imports survtrace: every module whose signatures carry shapes is checked.
+# The doors (estimator, outcome, settings) are not: they take anything and answer in our own words.
+# A whole number may stand for a float, hence a beartype of our own.
+checker = ModuleType("shape_checker")
+checker.check = beartype(conf=BeartypeConf(is_pep484_tower=True))
+sys.modules[checker.__name__] = checker
+WITH_SHAPES = ["network", "losses", "training", "curves", "data.batches"]
+install_import_hook([f"survtrace.{name}" for name in WITH_SHAPES], "shape_checker.check")
+
+import hypothesis  # noqa: E402
+import numpy as np  # noqa: E402
+import pandas as pd  # noqa: E402
+import pytest  # noqa: E402
+import torch  # noqa: E402
+
+from survtrace import SurvTRACE  # noqa: E402
+
+hypothesis.settings.register_profile("house", deadline=None, max_examples=40, derandomize=True)
+hypothesis.settings.load_profile("house")
+
+TINY = {
+    "n_members": 2,
+    "n_intervals": 3,
+    "width": 4,
+    "depth": 1,
+    "n_heads": 2,
+    "hidden": 8,
+    "head_depth": 1,
+    "batch_size": 32,
+    "max_epochs": 2,
+    "device": "cpu",
+    "n_threads": 1,
+    "random_state": 0,
+    "verbose": False,
+}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread():
+    """Tiny products are slower on several threads, and this machine is shared."""
+    torch.set_num_threads(1)
+
+
+def make_table(n_subjects, seed=0):
+    """Two numericals (one with gaps), a text, a category: enough of everything."""
+    rng = np.random.default_rng(seed)
+    size = rng.gamma(2.0, 3.0, n_subjects)
+    size[rng.random(n_subjects) < 0.1] = np.nan
+    return pd.DataFrame(
+        {
+            "age": rng.normal(60.0, 10.0, n_subjects),
+            "size": size,
+            "sex": rng.choice(["f", "m"], n_subjects),
+            "stage": pd.Categorical(rng.choice(["I", "II", "III"], n_subjects)),
+        }
+    )
+
+
+def make_outcome(X, n_causes, seed=0):
+    """Exponential causes whose hazards grow with age, and uniform censoring."""
+    rng = np.random.default_rng([seed, 1])
+    hazard = np.exp((X["age"].to_numpy()[:, None] - 60) / 20) / np.arange(10, 10 + n_causes)
+    latent, censoring = rng.exponential(1 / hazard), rng.uniform(1.0, 20.0, len(X))
+    first = latent.min(axis=1)
+    event = np.where(first < censoring, latent.argmin(axis=1) + 1, 0)
+    return pd.DataFrame({"event": event, "duration": np.minimum(first, censoring)})
+
+
+@pytest.fixture(scope="session")
+def tiny():
+    """Settings of an estimator that is fitted in a moment."""
+    return dict(TINY)
+
+
+@pytest.fixture(scope="session")
+def one_cause():
+    """160 subjects with one cause."""
+    X = make_table(160)
+    return X, make_outcome(X, 1)
+
+
+@pytest.fixture(scope="session")
+def three_causes():
+    """240 subjects with three causes."""
+    X = make_table(240, seed=1)
+    return X, make_outcome(X, 3, seed=1)
+
+
+@pytest.fixture(scope="session", params=["one_cause", "three_causes"])
+def cohort(request):
+    """Each of the two cohorts."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="session")
+def fitted_one(one_cause, tiny):
+    """Fitted to one cause; not to be changed."""
+    return SurvTRACE(**tiny).fit(*one_cause)
+
+
+@pytest.fixture(scope="session")
+def fitted_three(three_causes, tiny):
+    """Fitted to three causes; not to be changed."""
+    return SurvTRACE(**tiny).fit(*three_causes)
+
+
+@pytest.fixture(scope="session", params=["fitted_one", "fitted_three"])
+def fitted(request):
+    """Each of the two fitted estimators."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="session")
+def shared_data():
+    """The folder with METABRIC and SUPPORT; a test that needs it is skipped where it is not."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    for folder in (os.environ.get("SURVTRACE_DATA_HOME"), beside):
+        if folder and all(
+            Path(folder, name).exists()
+            for name in ("metabric_IHC4_clinical_train_test.h5", "support_train_test.h5")
+        ):
+            return Path(folder)
+    pytest.skip("METABRIC and SUPPORT are neither in $SURVTRACE_DATA_HOME nor in ../shared/data")
