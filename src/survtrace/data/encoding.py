@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -187,11 +186,11 @@ def _warn_of_idle_columns(covariates: Sequence[Covariate], columns: Sequence[Col
     idle: dict[str, list[str]] = {"all missing": [], "constant": [], "a copy of another": []}
     seen: set[bytes] = set()
     for covariate, column in zip(covariates, columns, strict=True):
-        place = column.place if isinstance(column, Levels) else _distinct(column)
-        content = place.tobytes()
-        if (place < 0).all():
+        content = (column.place if isinstance(column, Levels) else column).tobytes()
+        n_distinct, n_missing = _count(column)
+        if n_distinct == 0:
             idle["all missing"].append(covariate.name)
-        elif (place == place[0]).all():
+        elif n_distinct == 1 and n_missing == 0:
             idle["constant"].append(covariate.name)
         elif content in seen:
             idle["a copy of another"].append(covariate.name)
@@ -206,6 +205,9 @@ def _warn_of_idle_columns(covariates: Sequence[Covariate], columns: Sequence[Col
         )
 
 
-def _distinct(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The place of each value among the distinct ones, in order of appearance; -1 if missing."""
-    return np.asarray(pd.factorize(values, use_na_sentinel=True)[0], dtype=np.int64)
+def _count(column: Column) -> tuple[int, int]:
+    """How many distinct values a column has, and how many missing ones."""
+    if isinstance(column, Levels):
+        return len(column.text), int((column.place < 0).sum())
+    missing = np.isnan(column)
+    return len(np.unique(column[~missing])), int(missing.sum())

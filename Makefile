@@ -1,0 +1,37 @@
+# Set-up happens by itself, once, in .venv; touching pyproject.toml or constraints.txt repeats it.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint format splits benchmarks clean
+
+demo: .venv/.installed
+	$(BIN)/survtrace demo --out demo
+
+test: .venv/.installed
+	$(BIN)/pytest -n 2
+
+lint: .venv/.installed
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/.installed
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+splits: .venv/.installed
+	$(BIN)/python benchmarks/splits.py
+
+benchmarks: .venv/.installed
+	$(BIN)/python benchmarks/concordance.py
+	$(BIN)/python benchmarks/members.py
+
+clean:
+	rm -rf .venv demo
+
+.venv/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --constraint constraints.txt torch
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
