@@ -83,6 +83,17 @@ def tiny():
 
 
 @pytest.fixture(scope="session")
+def draw_cohort():
+    """A function of (subjects, causes, seed) that gives X and y."""
+
+    def draw(n_subjects, n_causes=1, seed=0):
+        X = make_table(n_subjects, seed)
+        return X, make_outcome(X, n_causes, seed)
+
+    return draw
+
+
+@pytest.fixture(scope="session")
 def one_cause():
     """160 subjects with one cause."""
     X = make_table(160)

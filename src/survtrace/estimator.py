@@ -62,6 +62,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         Training by AdamW, the gradient of each member clipped; a member stops after ``patience``
         epochs without a better validation loss and goes back to its best.
         ``batch_size="auto"`` grows with the table, from 64 to 1024.
+    averaging
+        Epochs over which parameters are averaged before they are judged and kept; 0 for none.
     validation_fraction
         Share of subjects each member sets aside to stop by (unless ``eval_set`` is given).
     mortality_weight, stay_weight, anneal
@@ -124,6 +126,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         lr: float = 1e-3,
         weight_decay: float = 1e-4,
         clip_norm: float = 1.0,
+        averaging: float = 3.0,
         batch_size: int | str = "auto",
         max_epochs: int = 100,
         patience: int = 5,
@@ -158,6 +161,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         self.lr = lr
         self.weight_decay = weight_decay
         self.clip_norm = clip_norm
+        self.averaging = averaging
         self.batch_size = batch_size
         self.max_epochs = max_epochs
         self.patience = patience
@@ -453,6 +457,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             max_epochs=self.max_epochs,
             patience=self.patience,
             clip_norm=self.clip_norm,
+            averaging=self.averaging,
             tasks=Tasks(self.mortality_weight, self.stay_weight, self.anneal),
             seeds=seeds,
             dropout_seed=base,

@@ -74,6 +74,7 @@ RULES: dict[str, Rule] = {
     "lr": POSITIVE,
     "weight_decay": NOT_NEGATIVE,
     "clip_norm": POSITIVE,
+    "averaging": NOT_NEGATIVE,
     "batch_size": either(whole(1), one_of("auto")),
     "max_epochs": whole(1),
     "patience": whole(1),

@@ -74,6 +74,17 @@ def _spread(total: int, sizes: list[int]) -> list[int]:
     return [int(count) for count in counts]
 
 
+def count_steps(n_rows: int, batch_size: int) -> int:
+    """How many batches an epoch has: as many as come closest to the batch size asked for.
+
+    Examples
+    --------
+    >>> count_steps(1200, 64), count_steps(10, 64)
+    (19, 1)
+    """
+    return max(1, round(n_rows / batch_size))
+
+
 def shuffled_walk(
     training: NDArray[np.int64], batch_size: int, seeds: list[int], epoch: int
 ) -> Iterator[Int[Tensor, "member row"]]:
@@ -89,7 +100,7 @@ def shuffled_walk(
     [torch.Size([1, 2]), torch.Size([1, 2])]
     """
     n_rows = training.shape[1]
-    n_steps = max(1, round(n_rows / batch_size))
+    n_steps = count_steps(n_rows, batch_size)
     size = n_rows // n_steps
     order = np.stack(
         [

@@ -1,7 +1,5 @@
 """A covariate becomes a token (eq. 2-4)."""
 
-import math
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -23,7 +21,7 @@ class Embedding(nn.Module):
 
     def initialise(self, generators: list[torch.Generator]) -> None:
         """Draw each member's rows from its own generator; silent rows start at zero."""
-        scale = 1 / math.sqrt(self.table.shape[2])
+        scale = 0.5
         with torch.no_grad():
             for table, generator in zip(self.table, generators, strict=True):
                 table.normal_(0.0, scale, generator=generator)

@@ -16,7 +16,7 @@ class Head(nn.Module):
     ) -> None:
         super().__init__()
         self.inner = MemberLinear(n_members, hidden, hidden) if head_depth == 2 else None
-        self.outer = MemberLinear(n_members, hidden, n_out)
+        self.outer = MemberLinear(n_members, hidden, n_out, start=0.1)
         self.dropout = Dropout(dropout)
 
     def forward(

@@ -5,21 +5,32 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from survtrace.errors import SavedFileError, SettingError
+from survtrace.training.averaging import RunningAverage
 from survtrace.training.early_stopping import EarlyStopping
 from survtrace.training.history import History
 
 FILE = "training.safetensors"
 
 
+class State(NamedTuple):
+    """All that training remembers between epochs."""
+
+    network: torch.nn.Module
+    optimiser: torch.optim.Optimizer
+    average: RunningAverage
+    stopping: EarlyStopping
+    history: History
+
+
 class Checkpoint:
-    """The state after an epoch: parameters, optimiser, best parameters, history.
+    """The state after an epoch, in a folder.
 
     ``fingerprint`` identifies data and settings; a folder that holds another fit is refused.
     """
@@ -28,25 +39,15 @@ class Checkpoint:
         self.path = Path(folder) / FILE
         self.fingerprint = fingerprint
 
-    def save(
-        self,
-        epoch: int,
-        network: torch.nn.Module,
-        optimiser: torch.optim.Optimizer,
-        stopping: EarlyStopping,
-        history: History,
-    ) -> None:
+    def save(self, epoch: int, state: State) -> None:
         """Write the state beside the old one, then replace that in one step."""
-        tensors = {
-            **{f"parameter.{name}": p.detach() for name, p in network.named_parameters()},
-            **{f"best.{name}": best for name, best in stopping.best.items()},
-            **_optimiser_tensors(network, optimiser),
-            "stopping.best_loss": stopping.best_loss,
-            "stopping.best_epoch": stopping.best_epoch,
-            "stopping.stopped": stopping.stopped,
+        tensors = {name: t.detach().contiguous().cpu() for name, t in _tensors(state).items()}
+        note = {
+            "fingerprint": self.fingerprint,
+            "epoch": epoch,
+            "n_steps": state.average.n_steps,
+            "history": state.history.records,
         }
-        tensors = {name: tensor.contiguous().cpu() for name, tensor in tensors.items()}
-        note = {"fingerprint": self.fingerprint, "epoch": epoch, "history": history.records}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         half_written = self.path.with_suffix(".part")
         save_file(tensors, half_written, metadata={"note": json.dumps(note)})
@@ -54,13 +55,7 @@ class Checkpoint:
             os.fsync(file.fileno())
         half_written.replace(self.path)
 
-    def restore(
-        self,
-        network: torch.nn.Module,
-        optimiser: torch.optim.Optimizer,
-        stopping: EarlyStopping,
-        history: History,
-    ) -> int:
+    def restore(self, state: State) -> int:
         """Load the state if there is one; returns the first epoch still to do."""
         if not self.path.exists():
             return 0
@@ -70,14 +65,12 @@ class Checkpoint:
                 f"the checkpoint folder {self.path.parent} holds a fit of other data or settings. "
                 "Choose another folder, or delete this one to start anew."
             )
+        _restore_optimiser(state, tensors)
         with torch.no_grad():
-            for name, parameter in network.named_parameters():
-                parameter.copy_(tensors[f"parameter.{name}"])
-                stopping.best[name].copy_(tensors[f"best.{name}"])
-        _restore_optimiser(network, optimiser, tensors)
-        for field in ("best_loss", "best_epoch", "stopped"):
-            getattr(stopping, field).copy_(tensors[f"stopping.{field}"])
-        history.records[:] = note["history"]
+            for name, tensor in _tensors(state).items():
+                tensor.copy_(tensors[name])
+        state.average.n_steps = note["n_steps"]
+        state.history.records[:] = note["history"]
         return int(note["epoch"]) + 1
 
     def _read(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
@@ -91,24 +84,29 @@ class Checkpoint:
             ) from None
 
 
-def _optimiser_tensors(
-    network: torch.nn.Module, optimiser: torch.optim.Optimizer
-) -> dict[str, torch.Tensor]:
-    return {
-        f"optimiser.{name}.{key}": value
-        for name, parameter in network.named_parameters()
-        for key, value in optimiser.state[parameter].items()
+def _tensors(state: State) -> dict[str, torch.Tensor]:
+    """Every tensor of the state, by name."""
+    stopping = state.stopping
+    tensors = {
+        "stopping.best_loss": stopping.best_loss,
+        "stopping.best_epoch": stopping.best_epoch,
+        "stopping.stopped": stopping.stopped,
     }
+    for (name, parameter), average in zip(
+        state.network.named_parameters(), state.average.average, strict=True
+    ):
+        tensors[f"parameter.{name}"] = parameter
+        tensors[f"average.{name}"] = average
+        tensors[f"best.{name}"] = stopping.best[name]
+        for key, value in state.optimiser.state[parameter].items():
+            tensors[f"optimiser.{name}.{key}"] = value
+    return tensors
 
 
-def _restore_optimiser(
-    network: torch.nn.Module,
-    optimiser: torch.optim.Optimizer,
-    tensors: dict[str, torch.Tensor],
-) -> None:
-    for name, parameter in network.named_parameters():
+def _restore_optimiser(state: State, tensors: dict[str, torch.Tensor]) -> None:
+    for name, parameter in state.network.named_parameters():
         prefix = f"optimiser.{name}."
-        optimiser.state[parameter] = {
+        state.optimiser.state[parameter] = {
             key.removeprefix(prefix): value.to(parameter.device)
             for key, value in tensors.items()
             if key.startswith(prefix)

@@ -7,11 +7,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from survtrace.data.batches import Cohort, Draws, shuffled_walk
+from survtrace.data.batches import Cohort, Draws, count_steps, shuffled_walk
 from survtrace.errors import TrainingError
 from survtrace.losses.objective import Tasks, objective, survival_loss
 from survtrace.network.assembly import Logits, Network
-from survtrace.training.checkpoint import Checkpoint
+from survtrace.training.averaging import RunningAverage
+from survtrace.training.checkpoint import Checkpoint, State
 from survtrace.training.early_stopping import EarlyStopping
 from survtrace.training.history import History, progress_bar
 
@@ -26,6 +27,7 @@ class Plan:
     max_epochs: int
     patience: int
     clip_norm: float
+    averaging: float
     tasks: Tasks
     seeds: list[int]
     dropout_seed: int
@@ -45,8 +47,11 @@ def train(
     optimiser = torch.optim.AdamW(
         network.parameters(), lr=plan.lr, weight_decay=plan.weight_decay, fused=True
     )
+    n_steps = count_steps(draws.training.shape[1], plan.batch_size)
+    average = RunningAverage(network, plan.averaging * n_steps)
     stopping = EarlyStopping(network, network.shape.n_members, plan.patience)
-    first = checkpoint.restore(network, optimiser, stopping, history) if checkpoint else 0
+    state = State(network, optimiser, average, stopping, history)
+    first = checkpoint.restore(state) if checkpoint else 0
     try:
         with progress_bar(verbose, plan.max_epochs, device) as bar:
             for epoch in range(first, plan.max_epochs):
@@ -63,15 +68,17 @@ def train(
                     parts.sum().backward()
                     clip_by_member(network, plan.clip_norm)
                     optimiser.step()
+                    average.update()
                     losses.append(parts.detach())
                 training = torch.stack(losses)
                 _require_finite(training, epoch)
-                validation = validation_loss(network, cohort, draws)
-                improved = stopping.update(network, validation, epoch)
+                with average.in_place():
+                    validation = validation_loss(network, cohort, draws)
+                    improved = stopping.update(network, validation, epoch)
                 history.add(epoch, training.mean(0), validation, improved)
                 bar.show(epoch, stopping.best_loss, stopping.stopped)
                 if checkpoint:
-                    checkpoint.save(epoch, network, optimiser, stopping, history)
+                    checkpoint.save(epoch, state)
     except KeyboardInterrupt:
         if not history.records:
             raise

@@ -1,0 +1,101 @@
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from survtrace import DataWarning
+from survtrace.data.covariates import infer_covariates, open_table
+from survtrace.data.encoding import Encoding, learn_encoding
+
+X = pd.DataFrame({"age": [40.0, 60.0, np.nan], "sex": ["m", "f", None], "fit": [True, False, True]})
+
+
+def learn(frame):
+    table = open_table(frame)
+    return learn_encoding(table, infer_covariates(table))
+
+
+def test_numbers_are_standardised_and_missing_is_a_row_of_its_own():
+    encoded = learn(X).encode(open_table(X))
+    assert encoded.rows[:, 0].tolist() == [1, 1, 0]
+    assert encoded.values[:, 0].tolist() == [-1.0, 1.0, 1.0]
+    assert encoded.rows.dtype == np.int32
+    assert encoded.values.dtype == np.float32
+
+
+def test_levels_have_rows_after_missing_and_unseen_in_sorted_order():
+    encoded = learn(X).encode(open_table(X))
+    assert encoded.rows[:, 1].tolist() == [5, 4, 2]  # rows 2 missing, 3 unseen, 4 f, 5 m
+    assert encoded.values[:, 1].tolist() == [1.0, 1.0, 1.0]
+
+
+def test_blocks_follow_each_other_and_silent_rows_are_known():
+    encoding = learn(X)
+    assert encoding.first_rows.tolist() == [0, 2, 6, 10]
+    assert encoding.silent_rows == (0, 2, 3, 6, 7)
+    assert encoding.names.tolist() == ["age", "sex", "fit"]
+    rows = encoding.encode(open_table(X)).rows
+    assert (rows >= encoding.first_rows[:-1]).all()
+    assert (rows < encoding.first_rows[1:]).all()
+
+
+def test_an_unseen_level_is_counted_once_and_gets_the_unseen_row():
+    other = pd.DataFrame({"age": [50.0, 50.0], "sex": ["x", "f"], "fit": ["maybe", "no"]})
+    with pytest.warns(DataWarning, match=r"\{'sex': 1, 'fit': 2\}") as caught:
+        encoded = learn(X).encode(open_table(other))
+    assert len(caught) == 1
+    assert encoded.rows.tolist() == [[1, 3, 7], [1, 4, 7]]
+
+
+def test_missing_values_at_prediction_need_no_missing_in_fit():
+    encoding = learn({"age": [1.0, 2.0], "sex": ["f", "m"]})
+    encoded = encoding.encode(open_table({"age": [np.nan], "sex": [None]}))
+    assert encoded.rows.tolist() == [[0, 2]]
+
+
+def test_pandas_and_polars_are_encoded_alike():
+    expected = learn(X).encode(open_table(X))
+    for frame in (pl.from_pandas(X), X.convert_dtypes(), X.astype({"sex": "category"})):
+        for ours in (learn(X).encode(open_table(frame)), learn(frame).encode(open_table(frame))):
+            np.testing.assert_array_equal(ours.rows, expected.rows)
+            np.testing.assert_array_equal(ours.values, expected.values)
+
+
+def test_the_order_of_columns_and_rows_does_not_matter():
+    encoding = learn(X)
+    expected = encoding.encode(open_table(X))
+    turned = encoding.encode(open_table(X[["fit", "age", "sex"]].iloc[::-1]))
+    np.testing.assert_array_equal(turned.rows[::-1], expected.rows)
+    np.testing.assert_array_equal(turned.values[::-1], expected.values)
+
+
+def test_it_survives_json():
+    encoding = learn(X)
+    assert Encoding.from_dict(json.loads(json.dumps(encoding.as_dict()))) == encoding
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        ({"same": [7.0, 7.0, 7.0]}, r"\{'constant': \['same'\]\}"),
+        ({"same": ["x", "x", "x"]}, r"\{'constant': \['same'\]\}"),
+        ({"gone": [np.nan] * 3}, r"\{'all missing': \['gone'\]\}"),
+        ({"gone": [None] * 3}, r"\{'all missing': \['gone'\]\}"),
+        ({"years": [40.0, 60.0, np.nan]}, r"\{'a copy of another': \['years'\]\}"),
+    ],
+    ids=str,
+)
+def test_columns_that_teach_nothing_are_named_but_kept(extra, message):
+    with pytest.warns(DataWarning, match=message):
+        encoding = learn(X.assign(**extra))
+    encoded = encoding.encode(open_table(X.assign(**extra)))
+    assert encoded.rows.shape == (3, 4)
+    assert np.isfinite(encoded.values).all()
+
+
+def test_a_constant_column_is_scaled_by_one():
+    with pytest.warns(DataWarning, match="constant"):
+        encoding = learn({"a": [5.0, 5.0], "b": [1.0, 2.0]})
+    assert encoding.encode(open_table({"a": [6.0], "b": [1.0]})).values[0, 0] == 1.0

@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from survtrace.data.encoding import Encoded
+from survtrace.losses.propensity import IPS_FORMS, ips_weights, propensities
+
+RNG = np.random.default_rng(0)
+N = 400
+AGE, SEX = RNG.normal(size=N), RNG.integers(0, 2, N)
+EVENT = np.where(RNG.random(N) < 1 / (1 + np.exp(1 - AGE)), 1, 2 * (RNG.random(N) < 0.1))
+ENCODED = Encoded(
+    np.column_stack([np.ones(N), 4 + SEX]).astype(np.int32),
+    np.column_stack([AGE, np.ones(N)]).astype(np.float32),
+)
+EVERYONE = np.arange(N)
+
+
+def fitted(event=EVENT, training=EVERYONE, clip=0.01):
+    return propensities(ENCODED, event, 2, training, clip)
+
+
+def test_propensity_is_a_logistic_regression_on_numbers_and_one_hot_levels():
+    design = np.column_stack([AGE.astype(np.float32), SEX == 0, SEX == 1])
+    for cause in (1, 2):
+        expected = LogisticRegression(max_iter=1000).fit(design, cause == EVENT).predict_proba(design)
+        ours = fitted(clip=1e-9)[:, cause - 1]
+        np.testing.assert_allclose(ours, expected[:, 1], atol=1e-3)
+
+
+def test_it_learns_from_training_rows_alone():
+    training, changed = EVERYONE[:300], EVENT.copy()
+    changed[300:] = 2
+    np.testing.assert_array_equal(fitted(training=training), fitted(changed, training))
+
+
+def test_the_clip_bounds_propensities_and_thereby_weights():
+    propensity = fitted(clip=0.2)
+    assert propensity.min() == 0.2
+    assert ips_weights("paper", propensity, EVENT).max() <= 1 / (2 * 0.2)
+
+
+def test_a_cause_that_all_or_none_had_needs_no_regression():
+    assert (fitted(np.ones(N, dtype=int))[:, 0] == 1.0).all()
+    assert (fitted(np.ones(N, dtype=int), clip=0.03)[:, 1] == 0.03).all()
+
+
+def test_the_paper_form_drops_every_row_without_the_cause():
+    weights = ips_weights("paper", fitted(), EVENT)
+    assert not weights[EVENT == 0].any()
+    assert not weights[EVENT == 1, 1].any()
+    struck = EVENT == 2
+    np.testing.assert_allclose(weights[struck, 1], 1 / (2 * fitted()[struck, 1]))
+
+
+@pytest.mark.parametrize("form", [form for form in IPS_FORMS if form != "paper"])
+def test_all_other_forms_keep_every_row_and_have_mean_one(form):
+    weights = ips_weights(form, fitted(), EVENT)
+    assert weights.shape == (N, 2)
+    assert (weights > 0).all()
+    assert weights.mean() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("form", IPS_FORMS)
+def test_some_forms_do_not_look_at_the_outcome(form):
+    other = RNG.permutation(EVENT)
+    same = np.array_equal(ips_weights(form, fitted(), EVENT), ips_weights(form, fitted(), other))
+    assert same == (form in ("none", "covariates", "causes"))
+
+
+def ratios(form, propensity, event):
+    """Weights relative to the first, since their common scale is free."""
+    weights = ips_weights(form, propensity, event)
+    return weights / weights[0, 0]
+
+
+def test_the_forms_are_as_documented():
+    propensity, event = np.array([[0.5, 0.1], [0.25, 0.3]]), np.array([1, 0])
+    mean = propensity.mean(axis=0)
+    np.testing.assert_allclose(ratios("none", propensity, event), np.ones((2, 2)))
+    np.testing.assert_allclose(
+        ratios("events", propensity, event), np.array([[2, 1], [1, 1]]) / 2
+    )
+    np.testing.assert_allclose(ratios("covariates", propensity, event), 0.5 / propensity)
+    np.testing.assert_allclose(
+        ratios("causes", propensity, event), np.broadcast_to(mean[0] / mean, (2, 2))
+    )
+    stabilised = np.where(
+        np.array([[True, False], [False, False]]), mean / propensity, (1 - mean) / (1 - propensity)
+    )
+    np.testing.assert_allclose(
+        ratios("stabilised", propensity, event), stabilised / stabilised[0, 0]
+    )
+
+
+def test_a_certain_cause_does_not_break_the_stabilised_form():
+    weights = ips_weights("stabilised", np.array([[1.0], [0.5]]), np.array([0, 1]))
+    assert np.isfinite(weights).all()

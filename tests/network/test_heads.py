@@ -1,0 +1,37 @@
+import pytest
+import torch
+
+from survtrace.network.heads import CauseHeads, Head
+from survtrace.network.member import MemberLinear
+
+
+def initialised(module, n_members=2):
+    for layer in module.modules():
+        if isinstance(layer, MemberLinear):
+            layer.initialise([torch.Generator().manual_seed(seed) for seed in range(n_members)])
+    return module
+
+
+@pytest.mark.parametrize("head_depth", [1, 2])
+def test_a_head_has_as_many_layers_as_asked(head_depth):
+    head, x = initialised(Head(2, 4, 3, head_depth, 0.0)), torch.randn(2, 5, 4)
+    inner = torch.relu(x @ head.inner.weight) if head_depth == 2 else x
+    torch.testing.assert_close(head(x), inner @ head.outer.weight)
+    assert sum(isinstance(layer, MemberLinear) for layer in head.modules()) == head_depth
+
+
+def test_each_cause_has_a_head_of_its_own():
+    heads, x = initialised(CauseHeads(2, 4, 3, 5, 2, 0.0)), torch.randn(2, 6, 4)
+    before = heads(x)
+    assert before.shape == (2, 6, 3, 5)
+    with torch.no_grad():
+        heads.heads[1].outer.bias += 1
+    changed = (heads(x) != before).flatten(0, 1).flatten(2).any(-1).any(0)
+    assert changed.tolist() == [False, True, False]
+
+
+def test_heads_start_at_the_logits_given():
+    heads, logits = initialised(CauseHeads(2, 4, 3, 5, 1, 0.0)), torch.randn(3, 5)
+    heads.start_at(logits)
+    answer = heads(torch.zeros(2, 1, 4))
+    torch.testing.assert_close(answer, logits.expand(2, 1, 3, 5))

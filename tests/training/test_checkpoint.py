@@ -1,0 +1,176 @@
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from survtrace import SavedFileError, SettingError, SurvTRACE
+from survtrace.training.checkpoint import FILE
+from survtrace.training.history import History
+
+SCRIPT = """
+import json, os, random, signal, sys, time
+from pathlib import Path
+
+import numpy as np, pandas as pd
+from survtrace import SurvTRACE
+
+folder = Path(sys.argv[1])
+rng, chance = np.random.default_rng(0), random.Random(int(sys.argv[2]))
+X = pd.DataFrame({"a": rng.normal(size=300), "b": rng.choice(list("xyz"), 300)})
+y = {"event": rng.integers(0, 3, 300), "duration": rng.exponential(size=300) + 0.1}
+
+
+def fit(checkpoint_dir, answer):
+    est = SurvTRACE(n_members=2, n_intervals=3, width=4, depth=1, n_heads=1, hidden=8,
+                    batch_size=16, max_epochs=20, patience=20, dropout=0.1, head_dropout=0.1,
+                    random_state=0, verbose=False, device="cpu", n_threads=1,
+                    checkpoint_dir=checkpoint_dir).fit(X, y)
+    np.savez(folder / answer, predict=est.predict(X), losses=est.history_["validation_loss"],
+             **{name: tensor.numpy() for name, tensor in est.network_.state_dict().items()})
+
+
+def start(*arguments):
+    child = os.fork()
+    if child == 0:
+        try:
+            fit(*arguments)
+        except BaseException as error:
+            print(repr(error), file=sys.stderr, flush=True)
+            os._exit(1)
+        os._exit(0)
+    return child
+
+
+began = time.monotonic()
+assert os.waitpid(start(None, "whole.npz"), 0)[1] == 0
+whole, kills = time.monotonic() - began, 0
+for _ in range(100):
+    child = start(folder / "checkpoint", "resumed.npz")
+    deadline = time.monotonic() + (chance.uniform(0.05, 0.6) * whole if kills < 6 else 1e9)
+    done = 0
+    while not done and time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        time.sleep(0.002)
+    if done:
+        break
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    kills += 1
+print(json.dumps({"kills": kills, "status": status}))
+"""
+
+
+def test_a_fit_killed_again_and_again_equals_one_that_never_was(tmp_path):
+    """Children are forked by one process that has imported all, and killed at any moment."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path), "0"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["status"] == 0, done.stderr
+    assert json.loads(done.stdout)["kills"] >= 2
+    expected, resumed = np.load(tmp_path / "whole.npz"), np.load(tmp_path / "resumed.npz")
+    for name in expected.files:
+        np.testing.assert_array_equal(resumed[name], expected[name], err_msg=name)
+
+
+@pytest.fixture
+def finished(tmp_path, one_cause, tiny):
+    """Settings with a folder that holds a finished fit, and that fit."""
+    settings = {**tiny, "checkpoint_dir": tmp_path / "checkpoint"}
+    return settings, SurvTRACE(**settings).fit(*one_cause)
+
+
+def test_a_checkpoint_changes_no_result(finished, one_cause, tiny):
+    without = SurvTRACE(**tiny).fit(*one_cause)
+    X = one_cause[0]
+    np.testing.assert_array_equal(finished[1].predict(X), without.predict(X))
+
+
+def test_a_finished_fit_is_returned_at_once(finished, one_cause, monkeypatch):
+    settings, est = finished
+    monkeypatch.setattr("survtrace.training.loop.objective", None)
+    again = SurvTRACE(**settings).fit(*one_cause)
+    np.testing.assert_array_equal(again.predict(one_cause[0]), est.predict(one_cause[0]))
+    assert again.history_.equals(est.history_)
+
+
+def test_more_epochs_go_on_from_there(finished, one_cause, tiny):
+    settings, _ = finished
+    longer = SurvTRACE(**{**settings, "max_epochs": 4}).fit(*one_cause)
+    whole = SurvTRACE(**{**tiny, "max_epochs": 4}).fit(*one_cause)
+    np.testing.assert_array_equal(longer.predict(one_cause[0]), whole.predict(one_cause[0]))
+    assert longer.history_["epoch"].max() == 3
+
+
+@pytest.mark.parametrize("change", [{"lr": 0.5}, {"width": 8}, {"random_state": 1}, {"ips": "causes"}])
+def test_other_settings_in_the_folder_are_refused(finished, one_cause, change):
+    settings, _ = finished
+    with pytest.raises(SettingError, match="other data or settings.*delete this one"):
+        SurvTRACE(**{**settings, **change}).fit(*one_cause)
+
+
+def test_other_data_in_the_folder_are_refused(finished, one_cause):
+    settings, _ = finished
+    X, y = one_cause
+    older = X.copy()
+    older.loc[3, "age"] += 1e-3
+    longer = y.copy()
+    longer.loc[5, "duration"] *= 1.5
+    for data in ((older, y), (X, longer), (X[:-1], y[:-1]), (X[["size", "age", "sex", "stage"]], y)):
+        with pytest.raises(SettingError, match="holds a fit of other data"):
+            SurvTRACE(**settings).fit(*data)
+
+
+@pytest.mark.parametrize("damage", ["empty", "truncated", "text", "pickle"])
+def test_a_damaged_checkpoint_is_refused(finished, one_cause, damage):
+    settings, _ = finished
+    file = settings["checkpoint_dir"] / FILE
+    content = file.read_bytes()
+    file.write_bytes(
+        {
+            "empty": b"",
+            "truncated": content[: len(content) // 2],
+            "text": b"not a checkpoint at all" * 9,
+            "pickle": b"\x80\x04\x95" + content[3:],
+        }[damage]
+    )
+    with pytest.raises(SavedFileError, match="not a readable checkpoint.*start anew"):
+        SurvTRACE(**settings).fit(*one_cause)
+
+
+def test_a_flipped_bit_is_noticed(finished, one_cause):
+    """A checkpoint is written for machines that die: what it says must be what was saved."""
+    settings, _ = finished
+    file = settings["checkpoint_dir"] / FILE
+    content = bytearray(file.read_bytes())
+    content[-20] ^= 0x10
+    file.write_bytes(content)
+    with pytest.raises(SavedFileError, match="checkpoint"):
+        SurvTRACE(**settings).fit(*one_cause)
+
+
+def test_a_half_written_file_is_ignored(finished, one_cause):
+    settings, est = finished
+    (settings["checkpoint_dir"] / FILE).with_suffix(".part").write_bytes(b"half")
+    again = SurvTRACE(**settings).fit(*one_cause)
+    np.testing.assert_array_equal(again.predict(one_cause[0]), est.predict(one_cause[0]))
+
+
+def test_an_interrupted_fit_goes_on(tmp_path, one_cause, tiny, monkeypatch):
+    settings = {**tiny, "checkpoint_dir": tmp_path / "checkpoint", "max_epochs": 4}
+    record = History.add
+
+    def add(history, epoch, *losses):
+        if epoch == 2:
+            raise KeyboardInterrupt
+        record(history, epoch, *losses)
+
+    monkeypatch.setattr(History, "add", add)
+    with pytest.warns(UserWarning, match="interrupted"):
+        SurvTRACE(**settings).fit(*one_cause)
+    monkeypatch.undo()
+    resumed = SurvTRACE(**settings).fit(*one_cause)
+    whole = SurvTRACE(**{**tiny, "max_epochs": 4}).fit(*one_cause)
+    np.testing.assert_array_equal(resumed.predict(one_cause[0]), whole.predict(one_cause[0]))

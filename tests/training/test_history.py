@@ -1,0 +1,42 @@
+import torch
+
+from survtrace.training.history import History, progress_bar
+
+COLUMNS = [
+    "epoch",
+    "member",
+    "survival_loss",
+    "mortality_loss",
+    "stay_loss",
+    "validation_loss",
+    "improved",
+    "seconds",
+]
+
+
+def test_a_row_for_each_epoch_and_member():
+    history = History()
+    for epoch in range(2):
+        losses = torch.arange(6.0).view(3, 2) + epoch
+        history.add(epoch, losses, torch.tensor([0.5, 0.25]), torch.tensor([True, False]))
+    frame = history.frame()
+    assert frame.columns.tolist() == COLUMNS
+    assert frame["epoch"].tolist() == [0, 0, 1, 1]
+    assert frame["member"].tolist() == [0, 1, 0, 1]
+    assert frame["stay_loss"].tolist() == [4.0, 5.0, 5.0, 6.0]
+    assert frame["validation_loss"].tolist() == [0.5, 0.25, 0.5, 0.25]
+    assert frame["improved"].dtype == bool
+    assert (frame["seconds"] >= 0).all()
+
+
+def test_an_empty_history_has_its_columns():
+    assert History().frame().columns.tolist() == COLUMNS
+
+
+def test_the_bar_goes_to_standard_error_only_when_asked(capsys):
+    for verbose in (False, "auto", True):
+        with progress_bar(verbose, 3, torch.device("cpu")) as bar:
+            bar.show(0, torch.tensor([0.5]), torch.tensor([False]))
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert ("training on cpu" in err) == (verbose is True)

@@ -1,0 +1,202 @@
+import numpy as np
+import pytest
+import torch
+
+from survtrace import SurvTRACE, TrainingError
+from survtrace.data.batches import Draws
+from survtrace.losses import objective as objective_module
+from survtrace.network.member import MemberLinear
+from survtrace.training import loop
+from survtrace.training.history import History
+from survtrace.training.loop import clip_by_member, train, validation_loss
+from survtrace.training.preparation import prepare
+
+SEEDS = [11, 22, 33]
+
+
+def estimator(tiny, **changes):
+    noise = {"dropout": 0.2, "attention_dropout": 0.1, "token_dropout": 0.1, "head_dropout": 0.2}
+    return SurvTRACE(**{**tiny, **noise, "n_members": 3, "max_epochs": 3, **changes})
+
+
+@pytest.fixture(scope="module")
+def ready(three_causes, tiny):
+    """A cohort prepared for three members."""
+    est = estimator(tiny)
+    return prepare(
+        est._read_subjects(*three_causes, None),
+        None,
+        seeds=SEEDS,
+        categorical=None,
+        n_intervals=3,
+        time_grid=None,
+        validation_fraction=0.2,
+        ips="none",
+        ips_clip=0.01,
+    )
+
+
+def trained(tiny, ready, members=(0, 1, 2), **changes):
+    """Train some of the members on the cohort prepared for all."""
+    est = estimator(tiny, **{"n_members": len(members), **changes})
+    est.causes_ = [1, 2, 3]
+    seeds = [SEEDS[member] for member in members]
+    start = est._network(ready, SEEDS) if len(members) == 3 else est._network(ready, seeds)
+    draws = Draws(*(rows[list(members)] for rows in ready.draws))
+    history = History()
+    train(start, ready.cohort, draws, est._plan(ready, seeds, base=5), history)
+    return start, history.frame(), draws
+
+
+@pytest.fixture(scope="module")
+def together(tiny, ready):
+    return trained(tiny, ready)
+
+
+def test_the_same_seed_gives_the_same_parameters_bit_for_bit(tiny, ready, together):
+    again = trained(tiny, ready)[0].state_dict()
+    for name, tensor in together[0].state_dict().items():
+        assert torch.equal(tensor, again[name]), name
+
+
+def test_different_seeds_give_different_members(together):
+    for name, parameter in together[0].named_parameters():
+        if name.endswith(("weight", "table")):
+            assert not torch.allclose(parameter[0], parameter[1]), name
+
+
+@pytest.mark.parametrize("members", [(0,), (2,), (1, 2)])
+def test_members_trained_together_equal_members_trained_alone(tiny, ready, together, members):
+    """With dropout everywhere: its masks are shared, so they are the same for a member alone."""
+    alone, history, _ = trained(tiny, ready, members)
+    for (name, parameter), expected in zip(
+        alone.named_parameters(), together[0].parameters(), strict=True
+    ):
+        free = matters(name, parameter)
+        torch.testing.assert_close(
+            parameter[free], expected[list(members)][free], rtol=1e-4, atol=1e-6, msg=name
+        )
+    joint = together[1]
+    for place, member in enumerate(members):
+        np.testing.assert_allclose(
+            history.loc[history["member"] == place, "validation_loss"],
+            joint.loc[joint["member"] == member, "validation_loss"],
+            rtol=1e-5,
+        )
+
+
+def matters(name, parameter):
+    """All but the bias of keys: softmax ignores it, so that its gradient is rounding noise."""
+    mask = torch.ones_like(parameter, dtype=torch.bool)
+    if name.endswith("query_key_value.bias"):
+        width = parameter.shape[-1] // 3
+        mask[..., width : 2 * width] = False
+    return mask
+
+
+def test_each_member_ends_at_its_best_epoch(tiny, ready):
+    network, history, draws = trained(tiny, ready, max_epochs=6, lr=0.05, patience=3)
+    best = history.groupby("member")["validation_loss"].min().to_numpy()
+    recomputed = validation_loss(network, ready.cohort, draws).numpy()
+    np.testing.assert_allclose(recomputed, best, rtol=1e-6)
+    assert not network.training
+
+
+def test_training_ends_when_all_members_have_stopped(tiny, ready):
+    _, history, _ = trained(tiny, ready, max_epochs=60, lr=0.3, patience=1)
+    assert history["epoch"].max() < 59
+    last = history[history["epoch"] == history["epoch"].max()]
+    assert not last["improved"].all()
+
+
+def test_the_validation_loss_does_not_depend_on_its_chunks(ready, together):
+    whole = validation_loss(together[0], ready.cohort, ready.draws)
+    pieces = validation_loss(together[0], ready.cohort, ready.draws, chunk=7)
+    torch.testing.assert_close(whole, pieces)
+
+
+def test_the_gradient_of_each_member_is_clipped_alone():
+    net = MemberLinear(3, 2, 2)
+    for parameter in net.parameters():
+        parameter.grad = torch.ones_like(parameter)
+        parameter.grad[1] *= 1e6
+        parameter.grad[2] *= 1e-3
+    before = [parameter.grad.clone() for parameter in net.parameters()]
+    clip_by_member(net, 10.0)
+    norm = torch.cat([p.grad.flatten(1) for p in net.parameters()], dim=1).norm(dim=1)
+    assert norm[1].item() == pytest.approx(10.0, rel=1e-5)
+    for parameter, old in zip(net.parameters(), before, strict=True):
+        assert torch.equal(parameter.grad[[0, 2]], old[[0, 2]])
+        assert (parameter.grad[1] / old[1]).std() < 1e-9
+
+
+def test_a_gradient_of_nothing_stays_nothing():
+    net = MemberLinear(1, 2, 2)
+    for parameter in net.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    clip_by_member(net, 1.0)
+    assert not net.weight.grad.any()
+
+
+def fail_from(monkeypatch, step, failure):
+    """Let the objective fail from some step on; an epoch of 240 subjects has 6 of 32."""
+    calls, real = [], objective_module.objective
+
+    def failing(*arguments):
+        calls.append(None)
+        return real(*arguments) if len(calls) <= step else failure(real(*arguments))
+
+    monkeypatch.setattr(loop, "objective", failing)
+
+
+def interrupt(parts):
+    raise KeyboardInterrupt
+
+
+def test_an_interrupted_fit_keeps_the_best_so_far(monkeypatch, three_causes, tiny):
+    fail_from(monkeypatch, 15, interrupt)
+    est = SurvTRACE(**{**tiny, "max_epochs": 9})
+    with pytest.warns(UserWarning, match="interrupted; the best so far is kept"):
+        est.fit(*three_causes)
+    assert est.history_["epoch"].max() == 1
+    monkeypatch.undo()
+    complete = SurvTRACE(**{**tiny, "max_epochs": 2}).fit(*three_causes)
+    np.testing.assert_array_equal(est.predict(three_causes[0]), complete.predict(three_causes[0]))
+
+
+def test_an_interrupt_before_the_first_epoch_is_over_goes_through(monkeypatch, one_cause, tiny):
+    fail_from(monkeypatch, 1, interrupt)
+    est = SurvTRACE(**tiny)
+    with pytest.raises(KeyboardInterrupt):
+        est.fit(*one_cause)
+    assert not est.__sklearn_is_fitted__()
+
+
+def test_a_loss_that_is_not_finite_names_epoch_and_batch(monkeypatch, three_causes, tiny):
+    fail_from(monkeypatch, 9, lambda parts: parts * torch.nan)
+    est = SurvTRACE(**{**tiny, "max_epochs": 9})
+    with pytest.raises(TrainingError, match=r"finite; it is not at epoch 1, batch \d.*Lower lr"):
+        est.fit(*three_causes)
+    assert est.history_["epoch"].max() == 0
+    assert np.isfinite(est.predict(three_causes[0])).all()
+    monkeypatch.undo()
+    complete = SurvTRACE(**{**tiny, "max_epochs": 1}).fit(*three_causes)
+    np.testing.assert_array_equal(est.predict(three_causes[0]), complete.predict(three_causes[0]))
+
+
+def test_a_loss_that_never_was_finite_leaves_nothing_fitted(monkeypatch, one_cause, tiny):
+    fail_from(monkeypatch, 2, lambda parts: parts * torch.inf)
+    est = SurvTRACE(**tiny)
+    with pytest.raises(TrainingError, match="epoch 0, batch 2"):
+        est.fit(*one_cause)
+    assert not est.__sklearn_is_fitted__()
+
+
+def test_absurd_steps_end_in_a_clear_error_or_in_finite_curves(one_cause, tiny):
+    est = SurvTRACE(**{**tiny, "lr": 1e6, "clip_norm": 1e12, "max_epochs": 3})
+    try:
+        est.fit(*one_cause)
+    except TrainingError as error:
+        assert "Lower lr" in str(error)
+    if est.__sklearn_is_fitted__():
+        assert np.isfinite(est.predict(one_cause[0])).all()
