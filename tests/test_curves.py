@@ -28,9 +28,7 @@ def test_incidence_is_shared_in_proportion_to_the_hazards():
     incidence = curves.incidence(HAZARD, at(2.0, 4.0))[0, 0]
     first = 1 - math.exp(-0.3)
     second = math.exp(-0.3) * (1 - math.exp(-0.7))
-    assert incidence[0].tolist() == pytest.approx(
-        [first * 2 / 3, first * 2 / 3 + second * 4 / 7]
-    )
+    assert incidence[0].tolist() == pytest.approx([first * 2 / 3, first * 2 / 3 + second * 4 / 7])
     assert incidence[1].tolist() == pytest.approx([first / 3, first / 3 + second * 3 / 7])
 
 

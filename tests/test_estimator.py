@@ -13,8 +13,8 @@ from survtrace.metrics import integrated_brier_score
 TIMES = [1.0, 7.0, 2.5, 2.5]
 
 
-@pytest.fixture
-def X(fitted, request):
+@pytest.fixture(name="X")
+def covariates(fitted, request):
     """The covariates of the estimator at hand."""
     name = "one_cause" if len(fitted.causes_) == 1 else "three_causes"
     return request.getfixturevalue(name)[0]
@@ -72,7 +72,7 @@ def test_the_answers_fit_together(fitted, X):
     np.testing.assert_array_equal(proba[:, 1:], incidence[:, :, 0])
     median = fitted.predict_survival_function(X, fitted.median_event_time_)[:, 0]
     np.testing.assert_array_equal(fitted.predict(X), 1 - median)
-    assert (fitted.attention(X).sum(axis=-1) == pytest.approx(1, abs=1e-5)).all()
+    np.testing.assert_allclose(fitted.attention(X).sum(axis=-1), 1, atol=1e-5)
 
 
 def test_for_one_cause_net_incidence_is_incidence(fitted_one, one_cause):
@@ -225,7 +225,9 @@ def test_a_change_of_unit_changes_no_probability(one_cause, tiny, factor):
     X, y = one_cause
     grid = np.array([1.0, 3.0, 9.0])
     months = SurvTRACE(**tiny, time_grid=grid).fit(X, y)
-    days = SurvTRACE(**tiny, time_grid=grid * factor).fit(X, y.assign(duration=y["duration"] * factor))
+    days = SurvTRACE(**tiny, time_grid=grid * factor).fit(
+        X, y.assign(duration=y["duration"] * factor)
+    )
     np.testing.assert_array_equal(
         days.predict_survival_function(X, grid * factor), months.predict_survival_function(X, grid)
     )
@@ -279,9 +281,7 @@ def test_arrays_are_tables_too(one_cause, tiny):
     np.testing.assert_array_equal(est.predict(numbers.to_numpy().tolist()), named.predict(numbers))
     mixed = X.to_numpy()
     objects = SurvTRACE(**tiny).fit(mixed, y)
-    np.testing.assert_array_equal(
-        objects.predict(mixed), SurvTRACE(**tiny).fit(X, y).predict(X)
-    )
+    np.testing.assert_array_equal(objects.predict(mixed), SurvTRACE(**tiny).fit(X, y).predict(X))
 
 
 def test_columns_named_by_numbers_are_taken(one_cause, tiny):
@@ -306,9 +306,7 @@ def outcomes(y):
     }
 
 
-@pytest.mark.parametrize(
-    "name", list(outcomes(pd.DataFrame({"event": [1], "duration": [1.0]})))
-)
+@pytest.mark.parametrize("name", list(outcomes(pd.DataFrame({"event": [1], "duration": [1.0]}))))
 def test_every_form_of_the_outcome_teaches_the_same(fitted_one, one_cause, tiny, name):
     X, y = one_cause
     est = SurvTRACE(**tiny).fit(X, outcomes(y)[name])
@@ -476,9 +474,7 @@ def test_a_refit_that_fails_leaves_the_earlier_one_whole(one_cause, three_causes
     est = SurvTRACE(**tiny).fit(X, y)
     before = est.predict_cumulative_incidence(X, TIMES)
     with pytest.raises(DataError, match="'seen' holds dates"):
-        est.fit(
-            three_causes[0].assign(seen=pd.Timestamp("2020-01-01")), three_causes[1]
-        )
+        est.fit(three_causes[0].assign(seen=pd.Timestamp("2020-01-01")), three_causes[1])
     assert est.causes_ == [1]
     np.testing.assert_array_equal(est.predict_cumulative_incidence(X, TIMES), before)
 

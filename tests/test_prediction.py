@@ -18,10 +18,10 @@ def test_times_beyond_the_grid_get_what_was_asked_for():
     with pytest.warns(DataWarning, match="1 of 2 times lie beyond the grid, which ends at 4; curv"):
         assert read_times([2.0, 5.0], CUTS, "constant")[1] is None
     assert read_times([2.0, 5.0], CUTS, "nan")[1].tolist() == [False, True]
-    with pytest.raises(DataError, match="ends at 4. Ask for earlier times"):
+    with pytest.raises(DataError, match=r"ends at 4. Ask for earlier times"):
         read_times([2.0, 5.0], CUTS, "raise")
     assert read_times([4.0], CUTS, "raise")[1] is None
-    with pytest.raises(SettingError, match="extrapolate must be .* got 'linear'"):
+    with pytest.raises(SettingError, match=r"extrapolate must be .* got 'linear'"):
         read_times([2.0], CUTS, "linear")
 
 
@@ -40,7 +40,7 @@ def test_times_that_are_no_numbers_are_refused_in_our_words(times):
 def test_devices():
     assert choose_device("cpu") == torch.device("cpu")
     assert choose_device("auto").type in ("cpu", "cuda")
-    with pytest.raises(SettingError, match="device must be .* got 'tpu9'"):
+    with pytest.raises(SettingError, match=r"device must be .* got 'tpu9'"):
         choose_device("tpu9")
     with pytest.raises(SettingError, match="device must be"):
         choose_device(None)
@@ -78,7 +78,9 @@ EACH = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 
 @EACH
 @pytest.mark.parametrize("rows", [slice(0, 1), slice(7, 8), slice(3, 6), slice(5, 22)], ids=str)
-def test_a_few_rows_get_to_the_bit_what_they_get_in_the_table(fitted_three, three_causes, method, rows):
+def test_a_few_rows_get_to_the_bit_what_they_get_in_the_table(
+    fitted_three, three_causes, method, rows
+):
     X = three_causes[0]
     np.testing.assert_array_equal(method(fitted_three, X.iloc[rows]), method(fitted_three, X)[rows])
 
@@ -110,7 +112,9 @@ def test_a_larger_network_is_as_exact(three_causes, tiny):
 def test_the_order_of_subjects_does_not_matter(fitted_three, three_causes, method):
     X = three_causes[0]
     order = np.random.default_rng(0).permutation(len(X))
-    np.testing.assert_array_equal(method(fitted_three, X.iloc[order]), method(fitted_three, X)[order])
+    np.testing.assert_array_equal(
+        method(fitted_three, X.iloc[order]), method(fitted_three, X)[order]
+    )
 
 
 @EACH

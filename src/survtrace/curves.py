@@ -41,9 +41,7 @@ def survival(
     >>> survival(hazard, at)
     tensor([[[0.6065, 0.3679]]], dtype=torch.float64)
     """
-    total = hazard.sum(2)
-    before = total.cumsum(-1) - total
-    return torch.exp(-(_pick(before, at) + at.fraction * _pick(total, at)))
+    return torch.exp(-_lived(hazard, at))
 
 
 def incidence(
@@ -60,10 +58,10 @@ def incidence(
     tensor([[[1., 1.]]], dtype=torch.float64)
     """
     total = hazard.sum(2)
-    entered = torch.exp(-(total.cumsum(-1) - total)).unsqueeze(2)
+    entered = torch.exp(-(_before(total))).unsqueeze(2)
     share = hazard / total.clamp(min=torch.finfo(total.dtype).tiny).unsqueeze(2)
     gained = entered * share * -torch.expm1(-total).unsqueeze(2)
-    earlier = gained.cumsum(-1) - gained
+    earlier = _before(gained)
     lived = -torch.expm1(-at.fraction * _pick(total, at)).unsqueeze(2)
     causes = Place(at.interval.unsqueeze(1), at.fraction)
     return _pick(earlier, causes) + _pick(entered * share, causes) * lived
@@ -76,7 +74,7 @@ def net_incidence(
 
     What the paper ranks by. Over several causes these do not sum to one minus survival.
     """
-    before = hazard.cumsum(-1) - hazard
+    before = _before(hazard)
     causes = Place(at.interval.unsqueeze(1), at.fraction)
     lived = _pick(before, causes) + at.fraction.unsqueeze(1) * _pick(hazard, causes)
     return -torch.expm1(-lived)
@@ -89,9 +87,9 @@ def restricted_mean(
 ) -> Float[Tensor, "member subject time"]:
     """Area under the survival curve: the mean event-free time up to each time."""
     total, width = hazard.sum(2), cuts.diff()
-    entered = torch.exp(-(total.cumsum(-1) - total))
+    entered = torch.exp(-(_before(total)))
     area = entered * width * _mean_decay(total)
-    earlier = area.cumsum(-1) - area
+    earlier = _before(area)
     lived = at.fraction * _mean_decay(at.fraction * _pick(total, at))
     return _pick(earlier, at) + _pick(entered * width, at) * lived
 
@@ -113,11 +111,13 @@ def cumulative_hazard(
     half = ends.diff() / 2
     points = (ends[:-1] + half)[:, None] + half[:, None] * nodes
     at = place(points.view(1, -1), cuts)
-    alive = survival(hazard, at)
+    alive = torch.softmax(-_lived(hazard, at), dim=0)
     rate = _pick(hazard / cuts.diff(), Place(at.interval.unsqueeze(1), at.fraction))
-    density = (alive.unsqueeze(2) * rate).mean(0) / alive.mean(0).unsqueeze(1)
+    density = (alive.unsqueeze(2) * rate).sum(0)
     pieces = (density.unflatten(-1, points.shape) * (half[:, None] * mass)).sum(-1)
-    grown = torch.nn.functional.pad(pieces.cumsum(-1), (1, 0))
+    exact = -torch.logsumexp(-_lived(hazard, place(ends.view(1, -1), cuts)), dim=0)
+    share = pieces / pieces.sum(1, keepdim=True).clamp(min=torch.finfo(pieces.dtype).tiny)
+    grown = torch.nn.functional.pad((share * exact.diff().unsqueeze(1)).cumsum(-1), (1, 0))
     return grown[..., torch.searchsorted(ends, times.clamp(max=cuts[-1]))]
 
 
@@ -138,6 +138,17 @@ def crossing_time(
         alive = survival(hazard, place(middle, cuts)).mean(0) > levels
         low, high = torch.where(alive, middle, low), torch.where(alive, high, middle)
     return torch.where(never, torch.inf, high)
+
+
+def _lived(hazard: Tensor, at: Place) -> Tensor:
+    """Hazard of all causes lived through: (member, subject, time)."""
+    total = hazard.sum(2)
+    return _pick(_before(total), at) + at.fraction * _pick(total, at)
+
+
+def _before(per_interval: Tensor) -> Tensor:
+    """Sum over the intervals before each one, without subtraction: huge values hide no small."""
+    return torch.nn.functional.pad(per_interval.cumsum(-1)[..., :-1], (1, 0))
 
 
 def _pick(per_interval: Tensor, at: Place) -> Tensor:

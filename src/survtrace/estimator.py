@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -20,7 +19,6 @@ from survtrace.curves import Place
 from survtrace.data.covariates import open_table
 from survtrace.data.outcome import informative, read_outcome, require_same_subjects
 from survtrace.errors import DataError
-from survtrace.losses.level import baseline_logits
 from survtrace.losses.objective import Tasks
 from survtrace.metrics import censoring_survival, integrated_brier_score
 from survtrace.network.assembly import Network, Shape
@@ -202,10 +200,10 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         base = int(check_random_state(self.random_state).randint(2**31))
         seeds = [int(seed) for seed in np.random.SeedSequence(base).generate_state(self.n_members)]
         subjects = self._read_subjects(X, y, sample_weight)
-        self.causes_ = list(subjects.outcome.causes)
+        causes = subjects.outcome.causes
         prepared = prepare(
             subjects,
-            None if eval_set is None else self._read_evaluation(eval_set),
+            None if eval_set is None else self._read_evaluation(eval_set, causes),
             seeds=seeds,
             categorical=self.categorical,
             n_intervals=self.n_intervals,
@@ -422,28 +420,31 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         """Check table, outcome and weights once; leave out subjects without any follow-up."""
         table = open_table(X)
         if len(table) == 0 or len(table.columns) == 0:
+            lacking = "feature" if len(table) else "sample"
             raise DataError(
-                f"X must have subjects and covariates; got shape {table.shape}: 0 feature(s) or "
-                "0 sample(s), while a minimum of 1 is required. Check how the table was read."
+                f"X must have subjects and covariates; got 0 {lacking}(s) (shape={table.shape}) "
+                "while a minimum of 1 is required. Check how it was read."
             )
-        outcome = read_outcome(y, zero_duration=self.zero_duration)
-        require_same_subjects(len(table), outcome)
         if len(table) < 2:
             raise DataError("fit needs at least two subjects; got 1 sample. Predicting takes one.")
         weight = checked_weight(sample_weight, len(table))
+        outcome = read_outcome(y, zero_duration=self.zero_duration)
+        require_same_subjects(len(table), outcome)
         kept = np.flatnonzero(informative(outcome))
         if len(kept) < len(outcome):
             table, outcome, weight = table[kept], outcome.take(kept), weight[kept]
         return Subjects(table, outcome, weight)
 
-    def _read_evaluation(self, eval_set: Any) -> Subjects:
+    def _read_evaluation(self, eval_set: Any, causes: tuple[Any, ...]) -> Subjects:
         try:
             X, y = eval_set
         except (TypeError, ValueError):
             raise DataError("eval_set must be a pair (X, y).") from None
-        outcome = read_outcome(y, causes=self.causes_, zero_duration=self.zero_duration)
+        outcome = read_outcome(y, causes=causes, zero_duration=self.zero_duration)
         table = open_table(X)
         require_same_subjects(len(table), outcome)
+        if len(table) == 0:
+            raise DataError("eval_set must have at least one subject; got 0. Leave it out.")
         return Subjects(table, outcome, np.ones(len(outcome)))
 
     def _plan(self, prepared: Prepared, seeds: list[int], base: int) -> Plan:
@@ -481,43 +482,34 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
                 self._remember(prepared, network, history)
 
     def _network(self, prepared: Prepared, seeds: list[int]) -> Network:
-        cohort, encoding = prepared.cohort, prepared.encoding
-        n_causes, n_intervals = len(self.causes_), len(prepared.cuts) - 1
+        encoding = prepared.encoding
         network = Network(
             Shape(
-                n_members=self.n_members,
+                n_members=int(self.n_members),
                 n_rows=int(encoding.first_rows[-1]),
                 n_tokens=len(encoding.covariates),
-                n_causes=n_causes,
-                n_intervals=n_intervals,
+                n_causes=len(prepared.trained_on.causes),
+                n_intervals=len(prepared.cuts) - 1,
                 silent_rows=encoding.silent_rows,
-                width=self.width,
-                depth=self.depth,
-                n_heads=self.n_heads,
-                hidden=self.hidden,
-                head_depth=self.head_depth,
-                dropout=self.dropout,
-                attention_dropout=self.attention_dropout,
-                token_dropout=self.token_dropout,
-                head_dropout=self.head_dropout,
+                width=int(self.width),
+                depth=int(self.depth),
+                n_heads=int(self.n_heads),
+                hidden=int(self.hidden),
+                head_depth=int(self.head_depth),
+                dropout=float(self.dropout),
+                attention_dropout=float(self.attention_dropout),
+                token_dropout=float(self.token_dropout),
+                head_dropout=float(self.head_dropout),
             )
         )
-        used = torch.from_numpy(np.unique(prepared.draws.training))
-        start = baseline_logits(
-            cohort.interval[used],
-            cohort.fraction[used],
-            cohort.event[used],
-            cohort.weight[used],
-            n_causes,
-            n_intervals,
-        )
-        network.initialise(seeds, start)
+        network.initialise(seeds)
         return network.to(choose_device(self.device))
 
     def _remember(self, prepared: Prepared, network: Network, history: History) -> None:
         """Set what a fitted estimator knows."""
         trained_on = prepared.trained_on
         event_times = trained_on.duration[trained_on.event > 0]
+        self.causes_ = list(trained_on.causes)
         self.encoding_ = prepared.encoding
         self.time_grid_ = prepared.cuts
         self.median_event_time_ = float(np.median(event_times))

@@ -123,7 +123,7 @@ def _write_folder(path: Path, note: Mapping[str, Any], tensors: Mapping[str, Ten
 
     An earlier saved estimator at ``path`` is replaced; any other file or folder is refused.
     """
-    if path.exists() and not (path / NOTE).exists() and (path.is_file() or any(path.iterdir())):
+    if path.exists() and not _may_be_replaced(path):
         raise SavedFileError(
             f"{path} exists and holds no saved estimator; it is left alone. Choose another path."
         )
@@ -144,6 +144,16 @@ def _write_folder(path: Path, note: Mapping[str, Any], tensors: Mapping[str, Ten
         if path.exists():
             shutil.move(path, Path(temporary) / "old")
         new.rename(path)
+
+
+def _may_be_replaced(path: Path) -> bool:
+    """Whether a path is an empty folder or holds nothing but an estimator of ours."""
+    if not path.is_dir() or {file.name for file in path.iterdir()} - {NOTE, TENSORS}:
+        return False
+    try:
+        return not any(path.iterdir()) or json.loads((path / NOTE).read_bytes())["format"] == FORMAT
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
 
 
 def _read_folder(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:

@@ -22,7 +22,7 @@ from survtrace.network.assembly import Network
 Array = NDArray[np.float64]
 Curve = Callable[[Tensor, curves.Place, curves.Place | None], Tensor]
 CURVE_ELEMENTS = 2**21
-SMALLEST_BATCH = 8
+BLOCK = 32
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ class Forecast:
         where that is, since some curves count from there.
         """
         table = open_table(X)
-        start = None if after is None else self._starts(after, len(table))
+        n = len(table)
+        start = None if after is None else self._starts(after, n)
         means, deviations = [], []
         for first, hazard in self._pieces(table, len(times)):
             own = None if start is None else start[first : first + hazard.shape[1]]
@@ -57,17 +58,22 @@ class Forecast:
             means.append((member_curves.mean(0) / alive.mean(0)).cpu())
             if with_std:
                 deviations.append((member_curves / alive).std(0, correction=0).cpu())
-        return torch.cat(means).numpy(), torch.cat(deviations).numpy() if with_std else None
+        deviation = torch.cat(deviations).numpy()[:n] if with_std else None
+        return torch.cat(means).numpy()[:n], deviation
 
     def each(self, X: Any, size: int, answer: Callable[[Tensor], Tensor]) -> Array:
         """Any function of the members' hazards, batch by batch."""
-        return torch.cat([answer(hazard) for _, hazard in self._pieces(X, size)]).cpu().numpy()
+        table = open_table(X)
+        answers = torch.cat([answer(hazard) for _, hazard in self._pieces(table, size)])
+        return answers.cpu().numpy()[: len(table)]
 
     def attention(self, X: Any) -> NDArray[np.float32]:
         """Attention weights, averaged over members."""
         with torch.no_grad():
-            pieces = [self.network.attention(*batch).cpu() for batch in self._batches(X)]
-        return torch.cat(pieces).numpy()
+            pieces = [
+                self.network.attention(*batch).cpu() for batch in self._batches(open_table(X))
+            ]
+        return torch.cat(pieces).numpy()[: len(open_table(X))]
 
     def on_device(self, values: ArrayLike) -> Tensor:
         """A float64 tensor beside the hazards."""
@@ -88,45 +94,49 @@ class Forecast:
     def _pieces(self, X: Any, size: int) -> Iterator[tuple[int, Tensor]]:
         """Hazards (member, subject, cause, interval) in pieces whose curves fit in memory."""
         members, causes = self.network.shape.n_members, self.network.shape.n_causes
-        at_once = max(1, CURVE_ELEMENTS // (members * causes * max(size, len(self.cuts))))
+        at_once = CURVE_ELEMENTS // (members * causes * max(size, len(self.cuts)))
+        at_once = max(BLOCK, at_once // BLOCK * BLOCK)
         first = 0
         with torch.no_grad():
             for batch in self._batches(X):
-                for hazard in self._hazards(*batch).split(at_once, dim=1):
+                for hazard in self.network.hazards(*batch).double().split(at_once, dim=1):
                     yield first, hazard
                     first += hazard.shape[1]
-
-    def _hazards(self, rows: Tensor, values: Tensor) -> Tensor:
-        """Hazards in float64; a subject alone gets the same ones, to the bit, as in a table.
-
-        Products of a very few rows are rounded differently, so such a batch is filled up.
-        """
-        n = len(rows)
-        if n < SMALLEST_BATCH:
-            fill = torch.arange(SMALLEST_BATCH, device=rows.device).clamp(max=n - 1)
-            rows, values = rows[fill], values[fill]
-        return self.network.hazards(rows, values)[:, :n].double()
 
     def _batches(self, X: Any) -> Iterator[tuple[Tensor, Tensor]]:
         rows, values = self.encoding.encode(open_table(X))
         if len(rows) == 0:
             raise DataError("X must have at least one subject; got 0 sample(s).")
+        # A subject alone gets the same answer, to the bit, as in a table: vector instructions
+        # round the odd rows at the end of a tensor differently, so that there must be none.
+        fill = np.minimum(np.arange(-(-len(rows) // BLOCK) * BLOCK), len(rows) - 1)
+        rows, values = rows[fill], values[fill]
         self.network.to(self.device).eval()
-        for first in range(0, len(rows), self.batch_size):
-            some = slice(first, first + self.batch_size)
+        batch_size = -(-self.batch_size // BLOCK) * BLOCK
+        for first in range(0, len(rows), batch_size):
+            some = slice(first, first + batch_size)
             yield (
                 torch.from_numpy(rows[some]).to(self.device),
                 torch.from_numpy(values[some]).to(self.device),
             )
 
     def _starts(self, after: ArrayLike, n_subjects: int) -> Tensor:
-        start = np.asarray(after, dtype=np.float64)
+        start = numbers_or_nan(after)
         if start.shape not in ((), (n_subjects,)) or not (np.isfinite(start) & (start >= 0)).all():
             raise DataError(
                 "conditional_after must be a time of zero or more, or one for each of the "
                 f"{n_subjects} subjects; got {after!r}."
             )
-        return self.on_device(np.full(n_subjects, start)).view(-1, 1)
+        whole = np.full(n_subjects, start)
+        return self.on_device(np.pad(whole, (0, -n_subjects % BLOCK), mode="edge")).view(-1, 1)
+
+
+def numbers_or_nan(values: Any) -> Array:
+    """Floats; NaN, which every door refuses, for what is no number."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.asarray(np.nan)
 
 
 def read_times(times: ArrayLike | None, cuts: Array, extrapolate: str) -> tuple[Array, Any]:
@@ -135,7 +145,7 @@ def read_times(times: ArrayLike | None, cuts: Array, extrapolate: str) -> tuple[
         raise SettingError(
             f"extrapolate must be 'constant', 'nan' or 'raise'; got {extrapolate!r}."
         )
-    asked = np.atleast_1d(np.asarray(cuts if times is None else times, dtype=np.float64))
+    asked = np.atleast_1d(numbers_or_nan(cuts if times is None else times))
     if asked.ndim != 1 or not (asked >= 0).all():
         raise DataError(
             f"times must be a flat sequence of numbers of zero or more; got {times!r}. "

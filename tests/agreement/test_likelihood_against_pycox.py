@@ -1,6 +1,7 @@
 """The likelihood is pycox's PC-Hazard loss, and a density: it integrates to one."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -70,6 +71,6 @@ def test_events_of_all_causes_and_survival_exhaust_all_that_can_happen(subject):
     events = sum(
         quad(lambda t, k=k: likelihood(subject, t, k), a, b, epsabs=1e-10)[0]
         for k in (1, 2, 3)
-        for a, b in zip(CUTS[:-1], CUTS[1:], strict=True)
+        for a, b in pairwise(CUTS)
     )
     assert events + likelihood(subject, last, 0) == pytest.approx(1.0, abs=1e-8)

@@ -83,7 +83,9 @@ def test_what_is_no_table_is_refused(X, message):
         (pl.Series([True, None]), "categorical"),
         (pl.Series(["x", None]), "categorical"),
     ],
-    ids=lambda value: value if isinstance(value, str) else f"{type(value).__module__}-{value.dtype}",
+    ids=lambda value: (
+        value if isinstance(value, str) else f"{type(value).__module__}-{value.dtype}"
+    ),
 )
 def test_the_dtype_tells_the_kind(column, kind):
     frame = pl.DataFrame if isinstance(column, pl.Series) else pd.DataFrame

@@ -55,6 +55,16 @@ def test_missing_values_at_prediction_need_no_missing_in_fit():
     assert encoded.rows.tolist() == [[0, 2]]
 
 
+def test_a_column_with_nothing_in_it_can_be_missing_at_prediction():
+    encoding = learn({"age": [1.0, 2.0], "sex": ["f", "m"]})
+    for nothing in (
+        {"age": [None], "sex": [None]},
+        pd.DataFrame({"age": [None], "sex": [None]}, dtype=object),
+        pl.DataFrame({"age": [None], "sex": [None]}),
+    ):
+        assert encoding.encode(open_table(nothing)).rows.tolist() == [[0, 2]]
+
+
 def test_pandas_and_polars_are_encoded_alike():
     expected = learn(X).encode(open_table(X))
     for frame in (pl.from_pandas(X), X.convert_dtypes(), X.astype({"sex": "category"})):

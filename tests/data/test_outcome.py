@@ -8,7 +8,9 @@ from survtrace import DataError, DataWarning, Surv
 from survtrace.data.outcome import Outcome, informative, read_outcome, require_same_subjects
 
 EVENT, DURATION = np.array([0, 1, 2, 1]), np.array([3.5, 1.2, 8.0, 4.0])
-COMPRISK = np.array(list(zip(EVENT, DURATION, strict=True)), dtype=[("event", "i8"), ("time", "f8")])
+COMPRISK = np.array(
+    list(zip(EVENT, DURATION, strict=True)), dtype=[("event", "i8"), ("time", "f8")]
+)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 import torch
-from torch.nn.functional import softplus
 
-from survtrace.losses.hazard import exposure
-from survtrace.losses.level import baseline_logits, count_events, level_factors
+from survtrace.losses.level import count_events, level_factors
 
 GENERATOR = torch.Generator().manual_seed(0)
 INTERVAL = torch.randint(0, 3, (200,), generator=GENERATOR)
@@ -32,15 +30,3 @@ def test_factors_bring_expected_to_observed_within_half_an_event():
     assert ((expected * level - observed).abs() <= 0.5 * (1 + level)).all()
     assert (level_factors(expected, torch.zeros(2, 3)) > 0).all()
     assert torch.isfinite(level_factors(torch.zeros(2, 3), observed)).all()
-
-
-def test_baseline_hazards_are_events_over_exposure():
-    logits = baseline_logits(INTERVAL, FRACTION, EVENT, WEIGHT, 2, 3)
-    lived = (exposure(INTERVAL, FRACTION, 3) * WEIGHT[:, None]).sum(0)
-    expected = (count_events(INTERVAL, EVENT, WEIGHT, 2, 3) + 0.5) / (lived + 0.5)
-    torch.testing.assert_close(softplus(logits), expected)
-
-
-def test_baseline_logits_are_finite_without_any_event():
-    nobody = torch.zeros_like(EVENT)
-    assert torch.isfinite(baseline_logits(INTERVAL, FRACTION, nobody, WEIGHT, 2, 3)).all()

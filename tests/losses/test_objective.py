@@ -41,7 +41,7 @@ def some_network(n_members=2):
         head_dropout=0.0,
     )
     net = Network(shape)
-    net.initialise(list(range(n_members)), torch.zeros(N_CAUSES, N_INTERVALS))
+    net.initialise(list(range(n_members)))
     return net
 
 

@@ -23,7 +23,9 @@ def fitted(event=EVENT, training=EVERYONE, clip=0.01):
 def test_propensity_is_a_logistic_regression_on_numbers_and_one_hot_levels():
     design = np.column_stack([AGE.astype(np.float32), SEX == 0, SEX == 1])
     for cause in (1, 2):
-        expected = LogisticRegression(max_iter=1000).fit(design, cause == EVENT).predict_proba(design)
+        expected = (
+            LogisticRegression(max_iter=1000).fit(design, cause == EVENT).predict_proba(design)
+        )
         ours = fitted(clip=1e-9)[:, cause - 1]
         np.testing.assert_allclose(ours, expected[:, 1], atol=1e-3)
 
@@ -78,9 +80,7 @@ def test_the_forms_are_as_documented():
     propensity, event = np.array([[0.5, 0.1], [0.25, 0.3]]), np.array([1, 0])
     mean = propensity.mean(axis=0)
     np.testing.assert_allclose(ratios("none", propensity, event), np.ones((2, 2)))
-    np.testing.assert_allclose(
-        ratios("events", propensity, event), np.array([[2, 1], [1, 1]]) / 2
-    )
+    np.testing.assert_allclose(ratios("events", propensity, event), np.array([[2, 1], [1, 1]]) / 2)
     np.testing.assert_allclose(ratios("covariates", propensity, event), 0.5 / propensity)
     np.testing.assert_allclose(
         ratios("causes", propensity, event), np.broadcast_to(mean[0] / mean, (2, 2))

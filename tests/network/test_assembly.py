@@ -26,7 +26,7 @@ PLAIN = {
 def network(*seeds, **changes):
     shape = Shape(**{**PLAIN, **changes}, n_members=len(seeds))
     made = Network(shape)
-    made.initialise(list(seeds), torch.zeros(shape.n_causes, shape.n_intervals))
+    made.initialise(list(seeds))
     return made.eval()
 
 
@@ -59,13 +59,6 @@ def test_members_side_by_side_equal_each_alone():
     for member, seed in enumerate((3, 4, 5)):
         alone = network(seed)
         torch.testing.assert_close(together.hazards(*inputs)[member], alone.hazards(*inputs)[0])
-
-
-def test_hazards_start_near_the_baseline():
-    net = Network(Shape(**PLAIN, n_members=1))
-    net.initialise([0], torch.full((2, 4), -3.0))
-    bare = net.causes(torch.zeros(1, 1, 6))
-    torch.testing.assert_close(bare, torch.full((1, 1, 2, 4), -3.0))
 
 
 def test_hazards_are_softplus_of_logits_at_the_fitted_level():
@@ -128,7 +121,9 @@ def test_permuted_heads_permute_the_cause_axis():
 def test_permuted_subjects_permute_the_answer():
     net, (rows, values) = network(0, 1), covariates(16)
     order = torch.randperm(16)
-    torch.testing.assert_close(net.hazards(rows[order], values[order]), net.hazards(rows, values)[:, order])
+    torch.testing.assert_close(
+        net.hazards(rows[order], values[order]), net.hazards(rows, values)[:, order]
+    )
 
 
 def test_attention_is_the_mean_over_members():

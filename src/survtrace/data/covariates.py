@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -38,13 +38,17 @@ def open_table(X: Any) -> nw.DataFrame[Any]:
         raise DataError("X must be a dense table; got a sparse matrix. Pass X.toarray().")
     if isinstance(X, Mapping):
         X = pd.DataFrame(X)
+    if isinstance(X, pd.DataFrame):
+        X = X.set_axis([str(name) for name in X.columns], axis=1)
+        _require_distinct(list(X.columns))
     frame = nw.from_native(X, eager_only=True, pass_through=True)
-    table = frame if isinstance(frame, nw.DataFrame) else _table_of_array(X)
-    names = [str(name) for name in table.columns]
+    return frame if isinstance(frame, nw.DataFrame) else _table_of_array(X)
+
+
+def _require_distinct(names: list[str]) -> None:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise DataError(f"column names must differ; {repeated} occur more than once. Rename them.")
-    return table
 
 
 def _table_of_array(X: Any) -> nw.DataFrame[Any]:
@@ -83,9 +87,9 @@ def select_columns(table: nw.DataFrame[Any], covariates: Sequence[Covariate]) ->
     names = [covariate.name for covariate in covariates]
     seen = {str(name): name for name in table.columns}
     missing = [name for name in names if name not in seen]
-    if missing:
+    if missing or (len(seen) != len(names) and _are_positions(seen) and _are_positions(names)):
         raise DataError(
-            f"X must have the {len(names)} columns seen in fit; missing: {missing}; "
+            f"X must have the {len(names)} columns seen in fit; missing: {missing}. "
             f"X has {len(seen)} features {list(seen)}, but SurvTRACE is expecting {len(names)} "
             "features as input. Add or rename them."
         )
@@ -95,9 +99,16 @@ def select_columns(table: nw.DataFrame[Any], covariates: Sequence[Covariate]) ->
     return table.select([seen[name] for name in names])
 
 
+def _are_positions(names: Iterable[str]) -> bool:
+    """Whether the names are only those that `open_table` gives to the columns of an array."""
+    return all(name == f"x{j}" for j, name in enumerate(names))
+
+
 def numbers(table: nw.DataFrame[Any], covariate: Covariate) -> NDArray[np.float64]:
     """A numerical column as floats, NaN where missing."""
     series = table[covariate.name]
+    if series.null_count() == len(series):
+        return np.full(len(series), np.nan)
     if not (series.dtype.is_numeric() or series.dtype in (nw.Boolean, nw.Object, nw.Unknown)):
         raise DataError(
             f"column {covariate.name!r} is numerical; got {series.dtype}. "
@@ -155,7 +166,11 @@ def _names_of(categorical: Sequence[str | int], columns: list[str]) -> set[str]:
             f"categorical must be a list of columns; got the text {categorical!r}. "
             f"Write categorical=[{categorical!r}]."
         )
-    names = {columns[c] if isinstance(c, (int, np.integer)) else c for c in categorical}
+    places = range(-len(columns), len(columns))
+    names = {
+        columns[c] if isinstance(c, (int, np.integer)) and c in places else str(c)
+        for c in categorical
+    }
     unknown = sorted(str(name) for name in names - set(columns))
     if unknown:
         raise SettingError(

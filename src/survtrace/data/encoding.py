@@ -34,7 +34,9 @@ class Encoded(NamedTuple):
         """The same as a matrix for linear models: one column per row of the embedding table."""
         n, n_tokens = self.rows.shape
         starts = np.arange(0, n * n_tokens + 1, n_tokens)
-        return sparse.csr_matrix((self.values.ravel(), self.rows.ravel(), starts), (n, n_rows))
+        return sparse.csr_matrix(
+            (self.values.ravel().astype(np.float64), self.rows.ravel(), starts), (n, n_rows)
+        )
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,10 @@ def checked_cuts(time_grid: ArrayLike) -> NDArray[np.float64]:
     >>> checked_cuts([12, 24, 60]).tolist()
     [0.0, 12.0, 24.0, 60.0]
     """
-    cuts = np.asarray(time_grid, dtype=np.float64).ravel()
+    try:
+        cuts = np.asarray(time_grid, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        cuts = np.empty(0)
     if len(cuts) and cuts[0] > 0:
         cuts = np.concatenate([[0.0], cuts])
     if len(cuts) < 2 or not np.isfinite(cuts).all() or cuts[0] != 0 or (np.diff(cuts) <= 0).any():

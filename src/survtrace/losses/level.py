@@ -1,10 +1,8 @@
-"""The level of the hazards: where training starts from, and where it is set right afterwards."""
+"""The level of the hazards, set right after weighted training: events observed over expected."""
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-
-from survtrace.losses.hazard import exposure
 
 
 def count_events(
@@ -44,18 +42,3 @@ def level_factors(
     tensor([[2.]])
     """
     return (observed + 0.5) / (expected + 0.5)
-
-
-def baseline_logits(
-    interval: Int[Tensor, " subject"],
-    fraction: Float[Tensor, " subject"],
-    event: Int[Tensor, " subject"],
-    weight: Float[Tensor, " subject"],
-    n_causes: int,
-    n_intervals: int,
-) -> Float[Tensor, "cause interval"]:
-    """Logits at which every subject has the cohort's average hazards: a good place to start."""
-    lived = (exposure(interval, fraction, n_intervals) * weight.unsqueeze(-1)).sum(0)
-    struck = count_events(interval, event, weight, n_causes, n_intervals)
-    hazard = (struck + 0.5) / (lived + 0.5)
-    return hazard + torch.log(-torch.expm1(-hazard))

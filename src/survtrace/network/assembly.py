@@ -76,15 +76,12 @@ class Network(nn.Module):
         self.level: Tensor
         self.register_buffer("level", torch.ones(m, 1, shape.n_causes, shape.n_intervals))
 
-    def initialise(
-        self, seeds: list[int], baseline_logits: Float[Tensor, "cause interval"]
-    ) -> None:
-        """Draw each member from its own seed; heads start at the cohort's average hazards."""
+    def initialise(self, seeds: list[int]) -> None:
+        """Draw each member's parameters from its own seed."""
         generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         for module in self.modules():
             if isinstance(module, (Embedding, MemberLinear)):
                 module.initialise(generators)
-        self.causes.start_at(baseline_logits)
 
     def seed_dropout(self, seed: int | None) -> None:
         """Restart the stream of dropout masks (None forgets it)."""

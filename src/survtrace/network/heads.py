@@ -16,7 +16,7 @@ class Head(nn.Module):
     ) -> None:
         super().__init__()
         self.inner = MemberLinear(n_members, hidden, hidden) if head_depth == 2 else None
-        self.outer = MemberLinear(n_members, hidden, n_out, start=0.1)
+        self.outer = MemberLinear(n_members, hidden, n_out)
         self.dropout = Dropout(dropout)
 
     def forward(
@@ -49,10 +49,3 @@ class CauseHeads(nn.Module):
         self, representation: Float[Tensor, "member subject hidden"]
     ) -> Float[Tensor, "member subject cause interval"]:
         return torch.stack([head(representation) for head in self.heads], dim=2)
-
-    def start_at(self, baseline_logits: Float[Tensor, "cause interval"]) -> None:
-        """Set the last biases, so that training starts from hazards equal for all subjects."""
-        with torch.no_grad():
-            for head, logits in zip(self.heads, baseline_logits, strict=True):
-                assert isinstance(head, Head)
-                head.outer.bias.copy_(logits.expand_as(head.outer.bias))

@@ -8,21 +8,16 @@ from torch import Tensor, nn
 
 
 class MemberLinear(nn.Module):
-    """M affine maps side by side, one batched product: ``y[m] = x[m] @ weight[m] + bias[m]``.
+    """M affine maps side by side, one batched product: ``y[m] = x[m] @ weight[m] + bias[m]``."""
 
-    ``start`` scales the initial weights: small in a last layer, so that training starts from
-    its bias.
-    """
-
-    def __init__(self, n_members: int, n_in: int, n_out: int, start: float = 1.0) -> None:
+    def __init__(self, n_members: int, n_in: int, n_out: int) -> None:
         super().__init__()
-        self.start = start
         self.weight = nn.Parameter(torch.empty(n_members, n_in, n_out))
         self.bias = nn.Parameter(torch.empty(n_members, 1, n_out))
 
     def initialise(self, generators: list[torch.Generator]) -> None:
         """Draw each member's parameters from its own generator, with variance 1 / (3 n_in)."""
-        scale = self.start / math.sqrt(3 * self.weight.shape[1])
+        scale = 1 / math.sqrt(3 * self.weight.shape[1])
         with torch.no_grad():
             for weight, generator in zip(self.weight, generators, strict=True):
                 weight.normal_(0.0, scale, generator=generator)

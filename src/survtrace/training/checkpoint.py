@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -46,6 +47,7 @@ class Checkpoint:
             "fingerprint": self.fingerprint,
             "epoch": epoch,
             "n_steps": state.average.n_steps,
+            "sha256": _digest(tensors),
             "history": state.history.records,
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,11 +79,22 @@ class Checkpoint:
         try:
             with safe_open(self.path, framework="pt") as file:
                 note = json.loads(file.metadata()["note"])
-                return note, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            if note["sha256"] != _digest(tensors):
+                raise ValueError("its content is not what was saved")
+            return note, tensors
         except (SafetensorError, KeyError, TypeError, ValueError) as error:
             raise SavedFileError(
                 f"{self.path} is not a readable checkpoint ({error}). Delete it to start anew."
             ) from None
+
+
+def _digest(tensors: dict[str, torch.Tensor]) -> str:
+    """Identifies the content of all tensors."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(name.encode() + tensors[name].numpy().tobytes())
+    return digest.hexdigest()
 
 
 def _tensors(state: State) -> dict[str, torch.Tensor]:

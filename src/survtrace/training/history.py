@@ -82,5 +82,7 @@ def progress_bar(
         TextColumn("{task.fields[left]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, disable=not shown, transient=True) as progress:
+    with Progress(
+        *columns, console=console, disable=not shown, transient=console.is_terminal
+    ) as progress:
         yield ProgressBar(progress, max_epochs, device)

@@ -80,7 +80,10 @@ def checked_weight(sample_weight: ArrayLike | None, n_subjects: int) -> NDArray[
     """One finite weight of zero or more for each subject, not all zero."""
     if sample_weight is None:
         return np.ones(n_subjects)
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        weight = np.empty(0)
     bad = weight.shape != (n_subjects,) or not np.isfinite(weight).all() or (weight < 0).any()
     if bad or weight.sum() == 0:
         raise DataError(

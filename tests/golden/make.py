@@ -1,0 +1,63 @@
+"""Writes fit.json: the curves of a small fit, with every setting that matters spelled out.
+
+Run ``python tests/golden/make.py`` after a change that is meant to change results, and say so in
+the change log.
+"""
+
+import json
+from pathlib import Path
+
+from survtrace import SurvTRACE
+from survtrace.datasets import load_flchain
+
+FILE = Path(__file__).with_name("fit.json")
+TIMES = [500.0, 2000.0, 4000.0]
+SETTINGS = {
+    "n_members": 2,
+    "n_intervals": 3,
+    "width": 8,
+    "depth": 2,
+    "n_heads": 2,
+    "hidden": 16,
+    "head_depth": 2,
+    "dropout": 0.1,
+    "attention_dropout": 0.0,
+    "token_dropout": 0.1,
+    "head_dropout": 0.1,
+    "lr": 5e-3,
+    "weight_decay": 1e-4,
+    "clip_norm": 1.0,
+    "averaging": 0.0,
+    "batch_size": 32,
+    "max_epochs": 4,
+    "patience": 4,
+    "validation_fraction": 0.2,
+    "mortality_weight": 1.0,
+    "stay_weight": 1.0,
+    "anneal": 3,
+    "ips": "none",
+    "recalibrate": False,
+    "device": "cpu",
+    "n_threads": 1,
+    "random_state": 0,
+    "verbose": False,
+}
+
+
+def fit_and_predict():
+    """Incidences of 20 subjects at three times, fitted to 300 others; and the last losses."""
+    X, y = load_flchain()
+    rows = X.index[::24][:320]  # the table is sorted by age
+    X, y = X.loc[rows], y.loc[rows]
+    est = SurvTRACE(**SETTINGS).fit(X[20:], y[20:])
+    return {
+        "causes": est.causes_,
+        "time_grid": est.time_grid_.tolist(),
+        "validation_loss": est.history_["validation_loss"].tolist(),
+        "incidence": est.predict_cumulative_incidence(X[:20], TIMES).tolist(),
+    }
+
+
+if __name__ == "__main__":
+    made = {"settings": SETTINGS, "times": TIMES, **fit_and_predict()}
+    FILE.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
