@@ -47,7 +47,7 @@ TINY = {
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread():
-    """Tiny products are slower on several threads, and this machine is shared."""
+    """Tiny products are slower on several threads."""
     torch.set_num_threads(1)
 
 

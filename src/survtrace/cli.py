@@ -33,7 +33,6 @@ def version(
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("demo"),
-    members: Annotated[int | None, typer.Option(help="Members of the ensemble.")] = None,
 ) -> None:
     """Fit the embedded flchain cohort with default settings, print scores, write figures.
 
@@ -41,8 +40,7 @@ def demo(
     """
     from survtrace.demo import run_demo
 
-    settings = {} if members is None else {"n_members": members}
-    run_demo(out, Console(), **settings)
+    run_demo(out, Console())
 
 
 def main() -> None:

@@ -76,8 +76,8 @@ def plot_stacked(
     Examples
     --------
     >>> ax = plot_stacked([0, 1], [[0, 0.2], [0, 0.3]], ["heart", "other"])
-    >>> ax.get_ylim()
-    (0.0, 1.0)
+    >>> ax.get_ylabel()
+    'probability'
     """
     ax = _axes(ax)
     times, incidence = np.asarray(times), np.asarray(incidence)
