@@ -82,3 +82,9 @@ def test_constructing_only_stores():
     assert est.time_grid is grid
     assert est.n_members == -3
     assert not hasattr(est, "__dict__") or not [name for name in vars(est) if name.endswith("_")]
+
+
+def test_a_resumable_fit_needs_a_seed():
+    with pytest.raises(SettingError, match="random_state must be a whole number; got None"):
+        check_settings({"checkpoint_dir": "somewhere", "random_state": None})
+    check_settings({"checkpoint_dir": "somewhere", "random_state": 7})

@@ -104,6 +104,11 @@ def check_settings(settings: Mapping[str, Any]) -> None:
     for name, rule in RULES.items():
         if name in settings and not rule.holds(settings[name]):
             raise SettingError(f"{name} must be {rule.words}; got {settings[name]!r}.")
+    if settings.get("checkpoint_dir") and not isinstance(settings["random_state"], Integral):
+        raise SettingError(
+            "a fit with checkpoint_dir can only be resumed from the same seed; random_state must "
+            f"be a whole number; got {settings['random_state']!r}."
+        )
     if "width" in settings and settings["width"] % settings["n_heads"]:
         raise SettingError(
             f"width must be a multiple of n_heads; got width={settings['width']} and "
