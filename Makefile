@@ -26,6 +26,8 @@ splits: .venv/.installed
 benchmarks: .venv/.installed
 	$(BIN)/python benchmarks/concordance.py
 	$(BIN)/python benchmarks/members.py
+	$(BIN)/python benchmarks/coherence.py
+	$(BIN)/python benchmarks/resume.py
 
 clean:
 	rm -rf .venv demo
