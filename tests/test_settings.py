@@ -85,6 +85,6 @@ def test_constructing_only_stores():
 
 
 def test_a_resumable_fit_needs_a_seed():
-    with pytest.raises(SettingError, match="random_state must be a whole number; got None"):
+    with pytest.raises(SettingError, match="random_state must be given; got None"):
         check_settings({"checkpoint_dir": "somewhere", "random_state": None})
     check_settings({"checkpoint_dir": "somewhere", "random_state": 7})

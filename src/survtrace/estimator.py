@@ -32,7 +32,13 @@ from survtrace.training.preparation import Prepared, Subjects, checked_weight, p
 
 Array = NDArray[np.float64]
 OUTCOME_DEPENDENT = ("paper", "events", "stabilised")
-NOT_IN_FINGERPRINT = ("verbose", "checkpoint_dir", "prediction_batch_size", "max_epochs")
+NOT_IN_FINGERPRINT = (
+    "checkpoint_dir",
+    "max_epochs",
+    "prediction_batch_size",
+    "random_state",  # the seeds drawn from it are
+    "verbose",
+)
 
 
 class SurvTRACE(BaseEstimator):  # type: ignore[misc]
@@ -523,7 +529,9 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
     def _fingerprint(self, prepared: Prepared, plan: Plan) -> str:
         """Identifies data and settings, so that a checkpoint is not taken for another fit's."""
         settings = {k: v for k, v in self.get_params().items() if k not in NOT_IN_FINGERPRINT}
-        digest = hashlib.sha256(repr((sorted(settings.items()), plan.seeds)).encode())
+        digest = hashlib.sha256(
+            repr((sorted(settings.items()), plan.seeds, plan.dropout_seed)).encode()
+        )
         for tensor in prepared.cohort:
             digest.update(tensor.contiguous().numpy().tobytes())
         for rows in prepared.draws:

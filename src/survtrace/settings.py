@@ -104,10 +104,10 @@ def check_settings(settings: Mapping[str, Any]) -> None:
     for name, rule in RULES.items():
         if name in settings and not rule.holds(settings[name]):
             raise SettingError(f"{name} must be {rule.words}; got {settings[name]!r}.")
-    if settings.get("checkpoint_dir") and not isinstance(settings["random_state"], Integral):
+    if settings.get("checkpoint_dir") and settings["random_state"] is None:
         raise SettingError(
-            "a fit with checkpoint_dir can only be resumed from the same seed; random_state must "
-            f"be a whole number; got {settings['random_state']!r}."
+            "a fit with checkpoint_dir is resumed from the same seed, so random_state must be "
+            "given; got None."
         )
     if "width" in settings and settings["width"] % settings["n_heads"]:
         raise SettingError(

@@ -113,6 +113,15 @@ def test_other_settings_in_the_folder_are_refused(finished, one_cause, change):
         SurvTRACE(**{**settings, **change}).fit(*one_cause)
 
 
+def test_a_generator_of_the_same_seed_may_go_on(one_cause, tiny, tmp_path):
+    settings = {**tiny, "checkpoint_dir": tmp_path / "checkpoint"}
+    first, again = (
+        SurvTRACE(**{**settings, "random_state": np.random.RandomState(3)}).fit(*one_cause)
+        for _ in range(2)
+    )
+    np.testing.assert_array_equal(first.predict(one_cause[0]), again.predict(one_cause[0]))
+
+
 def test_other_data_in_the_folder_are_refused(finished, one_cause):
     settings, _ = finished
     X, y = one_cause
