@@ -43,6 +43,23 @@ def demo(
     run_demo(out, Console())
 
 
+@app.command()
+def benchmark(
+    study: Annotated[str, typer.Argument(help="paper-single, paper-competing, ablation or ips.")],
+    out: Annotated[Path | None, typer.Option(help="Folder for scores and tables.")] = None,
+    splits: Annotated[int | None, typer.Option(help="Only the first so many splits.")] = None,
+    processes: Annotated[int, typer.Option(help="Jobs at a time, one thread each.")] = 1,
+) -> None:
+    """Rerun a study: data sets x methods x splits; killed and started again, it goes on.
+
+    Example: survtrace benchmark paper-competing --out results --processes 2
+    """
+    from survtrace.study.benchmark import run_study  # loads the rivals' libraries
+
+    console = Console()
+    console.print(run_study(study, out or Path(study), splits, processes), markup=False)
+
+
 def main() -> None:
     """Run the command; the user's mistakes end with their words and code 2, without a traceback."""
     try:

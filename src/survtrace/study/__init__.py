@@ -1,0 +1,1 @@
+"""The paper's evaluation, rerun: data sets x methods x splits, scores, tables."""

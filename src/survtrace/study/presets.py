@@ -1,0 +1,74 @@
+"""The studies that can be rerun by name: which data, which methods, which columns to show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from survtrace import baselines
+from survtrace.estimator import SurvTRACE
+from survtrace.study.protocol import load_task
+from survtrace.study.runner import Job, Method
+
+QUIET = {"verbose": False}
+
+
+class Preset(NamedTuple):
+    """A study: its data sets, its methods by name, and the scores its tables show."""
+
+    data: tuple[str, ...]
+    methods: Mapping[str, Method]
+    columns: tuple[str, ...]
+
+    def jobs(self, n_splits: int | None = None) -> list[Job]:
+        """Every method on every split, data set by data set."""
+        return [
+            Job(data, method, split)
+            for data in self.data
+            for method in self.methods
+            for split in range(len(load_task(data).splits))[:n_splits]
+        ]
+
+
+def survtrace(seed: int, **settings: Any) -> SurvTRACE:
+    """SurvTRACE with default settings, but for those given."""
+    return SurvTRACE(random_state=seed, **{**QUIET, **settings})
+
+
+def without_seed(kind: type[Any], seed: int, **settings: Any) -> Any:
+    """A method that draws nothing at random."""
+    return kind(**settings)
+
+
+ABLATION: dict[str, Method] = {
+    "SurvTRACE": survtrace,
+    "w/o MTL": partial(survtrace, mortality_weight=0.0, stay_weight=0.0),
+    "w/o MP": partial(survtrace, mortality_weight=0.0),
+    "w/o LS": partial(survtrace, stay_weight=0.0),
+    "1 member": partial(survtrace, n_members=1),
+    "4 members": partial(survtrace, n_members=4),
+    "16 members": partial(survtrace, n_members=16),
+}
+IPS: dict[str, Method] = {
+    form: partial(survtrace, ips=form, n_members=1)
+    for form in ("none", "paper", "events", "stabilised", "covariates", "causes")
+}
+FLOOR: dict[str, Method] = {
+    "Aalen-Johansen": partial(without_seed, baselines.AalenJohansen),
+    "CS-CPH": partial(without_seed, baselines.CauseSpecificCox),
+}
+
+CONCORDANCE = ("C25", "C50", "C75")
+BRIER = ("B25", "B50", "B75", "IBS")
+
+PRESETS: dict[str, Preset] = {
+    "ablation": Preset(("metabric", "support"), ABLATION, (*CONCORDANCE, "IBS")),
+    "ips": Preset(("flchain", "simulated"), IPS, (*CONCORDANCE, "IBS", "AJ")),
+    "paper-competing": Preset(
+        ("flchain", "simulated"), {"SurvTRACE": survtrace, **FLOOR}, (*CONCORDANCE, "IBS", "truth")
+    ),
+    "paper-single": Preset(
+        ("metabric", "support"), {"SurvTRACE": survtrace, **FLOOR}, (*CONCORDANCE, *BRIER)
+    ),
+}

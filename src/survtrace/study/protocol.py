@@ -1,0 +1,127 @@
+"""What is scored on what: data sets, their shared splits, horizons and time grids."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from survtrace.data.outcome import read_outcome
+from survtrace.datasets import Truth, load_flchain, load_metabric, load_support, make_cohort
+from survtrace.errors import DataError
+
+Rows = NDArray[np.int64]
+SIMULATED_SUBJECTS = 20_000
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows to learn from, to choose settings by, and to report on."""
+
+    train: Rows
+    val: Rows
+    test: Rows
+
+    @property
+    def learn(self) -> Rows:
+        """Training and validation rows together: what the final fit receives."""
+        return np.concatenate([self.train, self.val])
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A cohort with its splits; ``horizons`` and ``grid`` may depend on the split."""
+
+    name: str
+    X: pd.DataFrame
+    y: pd.DataFrame
+    splits: tuple[Split, ...]
+    horizons: NDArray[np.float64] | None = None
+    grid: NDArray[np.float64] | None = None
+    truth: Truth | None = None
+
+    def times(self, split: Split) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The three horizons and the grid of the integrated Brier score.
+
+        Fixed by the split files of the single-event data; otherwise quantiles of the training
+        rows' event times, whatever the cause: 25, 50, 75 % and 50 points from 5 to 95 %.
+        """
+        if self.horizons is not None and self.grid is not None:
+            return self.horizons, self.grid
+        outcome = read_outcome(self.y.iloc[split.train])
+        event_times = outcome.duration[outcome.event > 0]
+        first, last = np.quantile(event_times, [0.05, 0.95])
+        return np.quantile(event_times, [0.25, 0.5, 0.75]), np.linspace(first, last, 50)
+
+
+@cache
+def load_task(name: str) -> Task:
+    """A task by name: metabric, support, flchain, simulated.
+
+    Examples
+    --------
+    >>> task = load_task("simulated")
+    >>> len(task.splits), task.truth is not None
+    (5, True)
+    """
+    loaders: dict[str, Callable[[], Task]] = {
+        "metabric": lambda: _shared("metabric", load_metabric),
+        "support": lambda: _shared("support", load_support),
+        "flchain": lambda: _shared("flchain", load_flchain),
+        "simulated": _simulated,
+    }
+    if name not in loaders:
+        raise DataError(f"data must be one of {list(loaders)}; got {name!r}.")
+    return loaders[name]()
+
+
+def random_splits(
+    n_subjects: int, n_splits: int, seed: int = 0, test: float = 0.3, val: float = 0.1
+) -> tuple[Split, ...]:
+    """Splits of a table of one's own: 30 % to report on, a tenth of the rest to choose by.
+
+    Examples
+    --------
+    >>> split = random_splits(100, n_splits=1)[0]
+    >>> len(split.train), len(split.val), len(split.test)
+    (63, 7, 30)
+    """
+    splits = []
+    for number in range(n_splits):
+        order = np.random.default_rng([seed, number]).permutation(n_subjects)
+        n_test = round(test * n_subjects)
+        n_val = round(val * (n_subjects - n_test))
+        splits.append(
+            Split(order[n_test + n_val :], order[n_test : n_test + n_val], order[:n_test])
+        )
+    return tuple(splits)
+
+
+def _shared(name: str, load: Callable[[], tuple[pd.DataFrame, pd.DataFrame]]) -> Task:
+    """A data set whose splits lie in a file, so that every method meets the same ones."""
+    path = Path(os.environ.get("SURVTRACE_DATA_HOME", "../shared/data")) / f"splits_{name}.npz"
+    if not path.exists():
+        raise DataError(
+            f"{path} is missing: it holds the shared splits of {name}. Set SURVTRACE_DATA_HOME to "
+            "the folder that has it."
+        )
+    X, y = load()
+    with np.load(path) as file:
+        n_splits = sum(key.startswith("test_") for key in file.files)
+        splits = tuple(
+            Split(*(file[f"{part}_{number}"] for part in ("train", "val", "test")))
+            for number in range(n_splits)
+        )
+        known = {k: file[k] for k in ("horizons", "ibs_grid") if k in file.files}
+    return Task(name, X, y, splits, known.get("horizons"), known.get("ibs_grid"))
+
+
+def _simulated() -> Task:
+    X, y, truth = make_cohort(SIMULATED_SUBJECTS, random_state=0, return_truth=True)
+    return Task("simulated", X, y, random_splits(SIMULATED_SUBJECTS, n_splits=5), truth=truth)

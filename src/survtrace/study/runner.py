@@ -1,0 +1,101 @@
+"""Runs every job once: killed at any moment and started again, it ends with the same tables."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+from rich.console import Console
+from rich.progress import Progress
+
+from survtrace.errors import DataWarning
+from survtrace.study.protocol import load_task
+from survtrace.study.scoring import score_method
+
+Method = Callable[..., Any]
+
+
+class Job(NamedTuple):
+    """A method on a split of a data set."""
+
+    data: str
+    method: str
+    split: int
+
+    @property
+    def file(self) -> str:
+        """Where its scores are kept."""
+        return f"{self.data}-{self.method.replace('/', '_').replace(' ', '_')}-{self.split}.json"
+
+
+def run_jobs(
+    jobs: Iterable[Job],
+    methods: Mapping[str, Method],
+    folder: Path,
+    *,
+    n_processes: int = 1,
+    console: Console | None = None,
+) -> pd.DataFrame:
+    """Run the jobs whose scores are not in ``folder`` yet; returns all scores in the jobs' order.
+
+    ``methods`` maps a name to a function of a seed that makes a fresh estimator. Each job writes
+    one file, whole or not at all. Seconds are kept apart (`timings.csv`), for they never repeat.
+    """
+    jobs = list(jobs)
+    kept = folder / "jobs"
+    kept.mkdir(parents=True, exist_ok=True)
+    waiting = [job for job in jobs if not (kept / job.file).exists()]
+    with Progress(console=console or Console(stderr=True)) as progress:
+        task = progress.add_task("jobs", total=len(jobs), completed=len(jobs) - len(waiting))
+        for job in _each_done(waiting, methods, kept, n_processes):
+            progress.update(task, advance=1, description=f"{job.data} {job.method}")
+    scores, seconds = _collect(jobs, kept)
+    scores.to_csv(folder / "scores.csv", index=False, float_format="%.6f")
+    seconds.to_csv(folder / "timings.csv", index=False, float_format="%.3f")
+    return scores
+
+
+def _each_done(
+    jobs: list[Job], methods: Mapping[str, Method], kept: Path, n_processes: int
+) -> Iterator[Job]:
+    if n_processes == 1:
+        for job in jobs:
+            yield _run(job, methods[job.method], kept)
+        return
+    with ProcessPoolExecutor(n_processes, initializer=_one_thread) as pool:
+        running = [pool.submit(_run, job, methods[job.method], kept) for job in jobs]
+        for done in as_completed(running):
+            yield done.result()
+
+
+def _one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def _run(job: Job, method: Method, kept: Path) -> Job:
+    task = load_task(job.data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        scores, seconds = score_method(method(job.split), task, task.splits[job.split])
+    content = {"scores": scores.to_dict(orient="records"), "seconds": seconds}
+    half_written = kept / f".{job.file}.{os.getpid()}"
+    half_written.write_text(json.dumps(content))
+    half_written.replace(kept / job.file)
+    return job
+
+
+def _collect(jobs: list[Job], kept: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    scores, seconds = [], []
+    for job in jobs:
+        content = json.loads((kept / job.file).read_text())
+        scores += [{**job._asdict(), **row} for row in content["scores"]]
+        seconds.append({**job._asdict(), **content["seconds"]})
+    return pd.DataFrame(scores), pd.DataFrame(seconds)

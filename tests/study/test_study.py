@@ -1,0 +1,135 @@
+"""A study runs every job once, resumes after a kill, and tells the truth in its tables."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from survtrace import DataError, SettingError
+from survtrace.baselines import AalenJohansen, CauseSpecificCox
+from survtrace.datasets import make_cohort
+from survtrace.study import benchmark, presets, protocol, runner
+from survtrace.study.presets import Preset, without_seed
+from survtrace.study.protocol import Task, random_splits
+from survtrace.study.runner import Job, run_jobs
+from survtrace.study.tables import as_latex, as_markdown, compare_with, summarise
+
+METHODS = {
+    "SurvTRACE": partial(without_seed, CauseSpecificCox),
+    "floor": partial(without_seed, AalenJohansen),
+}
+
+
+@pytest.fixture
+def small_task(monkeypatch):
+    X, y, truth = make_cohort(
+        400, linear=True, proportions=(0.4, 0.2), random_state=0, return_truth=True
+    )
+    task = Task("small", X, y, random_splits(len(X), 3), truth=truth)
+    for module in (runner, presets):
+        monkeypatch.setattr(module, "load_task", lambda name: task)
+    return task
+
+
+JOBS = [Job("small", method, split) for method in METHODS for split in range(3)]
+
+
+def test_every_subject_is_in_one_part_of_a_split():
+    for split in random_splits(101, 4):
+        everyone = np.concatenate([split.learn, split.test])
+        assert sorted(everyone) == list(range(101))
+
+
+def test_splits_are_the_same_each_time_and_differ_from_each_other():
+    first, again = (random_splits(50, 2) for _ in range(2))
+    np.testing.assert_array_equal(first[1].test, again[1].test)
+    assert set(first[0].test) != set(first[1].test)
+
+
+def test_unknown_data_are_refused():
+    with pytest.raises(DataError, match=r"data must be one of .*'flchain'.* got 'atlantis'"):
+        protocol.load_task("atlantis")
+
+
+def test_horizons_come_from_training_rows_alone(small_task):
+    split = small_task.splits[0]
+    horizons, grid = small_task.times(split)
+    small_task.y.loc[small_task.y.index[split.test], "duration"] = 1.0
+    again = small_task.times(split)
+    np.testing.assert_array_equal(horizons, again[0])
+    np.testing.assert_array_equal(grid, again[1])
+
+
+def test_scores_have_a_row_for_each_job_and_cause(small_task, tmp_path):
+    scores = run_jobs(JOBS, METHODS, tmp_path)
+    assert len(scores) == 2 * 3 * 2
+    floor = scores[scores["method"] == "floor"]
+    assert (floor[["C25", "C50", "C75"]] == 0.5).all(axis=None)
+    cox = scores[scores["method"] == "SurvTRACE"]
+    assert cox["IBS"].mean() < floor["IBS"].mean()
+    assert cox["truth"].mean() < floor["truth"].mean()
+
+
+def test_a_run_broken_off_goes_on_and_ends_with_the_same_scores(small_task, tmp_path):
+    run_jobs(JOBS, METHODS, tmp_path / "whole")
+
+    def broken(seed):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_jobs(JOBS, {**METHODS, "floor": broken}, tmp_path / "resumed")
+    done = {path.name for path in (tmp_path / "resumed" / "jobs").iterdir()}
+    assert len(done) == 3
+    refused = {**METHODS, "SurvTRACE": broken}  # what is done is not run again
+    run_jobs(JOBS, refused, tmp_path / "resumed")
+    whole, resumed = (tmp_path / name / "scores.csv" for name in ("whole", "resumed"))
+    assert whole.read_bytes() == resumed.read_bytes()
+
+
+def test_ranks_and_bold_go_to_the_best():
+    scores = pd.DataFrame(
+        {
+            "data": "d",
+            "cause": 1,
+            "method": ["a", "a", "b", "b"],
+            "split": [0, 1, 0, 1],
+            "C25": [0.7, 0.8, 0.6, 0.6],
+            "IBS": [0.2, 0.2, 0.1, 0.12],
+        }
+    )
+    summary = summarise(scores)
+    assert summary["C25 rank"].tolist() == [1, 2]
+    assert summary["IBS rank"].tolist() == [2, 1]
+    assert "| a | **0.7500 (0.071)** | 0.2000 (0.000) |" in as_markdown(summary, ("C25", "IBS"))
+    assert r"\textbf{0.1100 (0.014)}" in as_latex(summary, ("C25", "IBS"))
+
+
+def test_differences_are_paired_by_split():
+    rng = np.random.default_rng(0)
+    base = rng.normal(0.7, 0.05, 10)
+    scores = pd.concat(
+        pd.DataFrame({"data": "d", "cause": 1, "method": method, "split": range(10), "C25": values})
+        for method, values in {
+            "SurvTRACE": base,
+            "worse": base - 0.02 + rng.normal(0, 0.001, 10),
+        }.items()
+    )
+    found = compare_with(scores).iloc[0]
+    assert found["difference"] == pytest.approx(-0.02, abs=0.002)
+    assert found["p"] < 1e-4
+
+
+def test_a_study_writes_its_tables(small_task, tmp_path, monkeypatch):
+    monkeypatch.setitem(
+        presets.PRESETS, "tiny", Preset(("small",), METHODS, ("C50", "IBS", "truth"))
+    )
+    shown = benchmark.run_study("tiny", tmp_path, n_splits=2)
+    assert "**small, cause 1**" in shown
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written >= {"scores.csv", "timings.csv", "comparison.csv", "tables.md", "tables.tex"}
+
+
+def test_an_unknown_study_is_refused(tmp_path):
+    with pytest.raises(SettingError, match=r"the study must be one of .*'ips'.* got 'nope'"):
+        benchmark.run_study("nope", tmp_path)
