@@ -1,5 +1,6 @@
 """A study runs every job once, resumes after a kill, and tells the truth in its tables."""
 
+import json
 from functools import partial
 
 import numpy as np
@@ -13,6 +14,7 @@ from survtrace.study import benchmark, presets, protocol, runner
 from survtrace.study.presets import Preset, without_seed
 from survtrace.study.protocol import Task, random_splits
 from survtrace.study.runner import Job, run_jobs
+from survtrace.study.search import search_settings
 from survtrace.study.tables import as_latex, as_markdown, compare_with, summarise
 
 METHODS = {
@@ -128,6 +130,18 @@ def test_a_study_writes_its_tables(small_task, tmp_path, monkeypatch):
     assert "**small, cause 1**" in shown
     written = {path.name for path in tmp_path.iterdir()}
     assert written >= {"scores.csv", "timings.csv", "comparison.csv", "tables.md", "tables.tex"}
+
+
+def test_a_search_looks_at_no_test_row_and_finds_the_better(small_task, tmp_path, monkeypatch):
+    hidden = small_task.for_search()
+    for search_split, split in zip(hidden.splits, small_task.splits, strict=True):
+        assert not set(search_split.test) & set(split.test)
+        assert not set(search_split.learn) & set(split.test)
+    monkeypatch.setattr(runner, "load_task", lambda name: hidden)
+    spaces = {"cox": (partial(without_seed, CauseSpecificCox), {"ridge": (1e6, 1.0)})}
+    best = search_settings("small", spaces, tmp_path)
+    assert best == {"cox": {"ridge": 1.0}}
+    assert json.loads((tmp_path / "settings.json").read_text()) == best
 
 
 def test_an_unknown_study_is_refused(tmp_path):

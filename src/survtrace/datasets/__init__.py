@@ -3,13 +3,16 @@
 from survtrace.datasets.cohort import make_cohort
 from survtrace.datasets.deepsurv import load_metabric, load_support
 from survtrace.datasets.flchain import FLCHAIN_CAUSES, load_flchain
+from survtrace.datasets.seer import SEER_CAUSES, load_seer
 from survtrace.datasets.truth import Truth
 
 __all__ = [
     "FLCHAIN_CAUSES",
+    "SEER_CAUSES",
     "Truth",
     "load_flchain",
     "load_metabric",
+    "load_seer",
     "load_support",
     "make_cohort",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from survtrace.errors import DataError
 
 Rows = NDArray[np.int64]
 SIMULATED_SUBJECTS = 20_000
+VALIDATION = ":val"
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,12 @@ class Task:
     grid: NDArray[np.float64] | None = None
     truth: Truth | None = None
 
+    def for_search(self) -> Task:
+        """The same cohort without its test rows: what was validation is scored instead."""
+        nobody = np.array([], dtype=np.int64)
+        splits = tuple(Split(split.train, nobody, split.val) for split in self.splits)
+        return replace(self, name=self.name + VALIDATION, splits=splits)
+
     def times(self, split: Split) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The three horizons and the grid of the integrated Brier score.
 
@@ -62,7 +69,7 @@ class Task:
 
 @cache
 def load_task(name: str) -> Task:
-    """A task by name: metabric, support, flchain, simulated.
+    """A task by name: metabric, support, flchain, simulated; ":val" behind it hides test rows.
 
     Examples
     --------
@@ -76,9 +83,10 @@ def load_task(name: str) -> Task:
         "flchain": lambda: _shared("flchain", load_flchain),
         "simulated": _simulated,
     }
-    if name not in loaders:
+    plain = name.removesuffix(VALIDATION)
+    if plain not in loaders:
         raise DataError(f"data must be one of {list(loaders)}; got {name!r}.")
-    return loaders[name]()
+    return loaders[plain]() if name == plain else load_task(plain).for_search()
 
 
 def random_splits(

@@ -31,7 +31,8 @@ class Job(NamedTuple):
     @property
     def file(self) -> str:
         """Where its scores are kept."""
-        return f"{self.data}-{self.method.replace('/', '_').replace(' ', '_')}-{self.split}.json"
+        plain = "".join(c if c.isalnum() else "_" for c in f"{self.data}-{self.method}")
+        return f"{plain}-{self.split}.json"
 
 
 def run_jobs(

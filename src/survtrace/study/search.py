@@ -1,0 +1,70 @@
+"""Chooses each method's settings on validation rows, so that nobody is a straw man."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from survtrace.study.protocol import VALIDATION
+from survtrace.study.runner import Job, Method, run_jobs
+
+SPLITS = 3
+
+
+def search_settings(
+    data: str,
+    spaces: Mapping[str, tuple[Method, Mapping[str, tuple[Any, ...]]]],
+    folder: Path,
+    *,
+    n_splits: int = SPLITS,
+    n_processes: int = 1,
+) -> dict[str, dict[str, Any]]:
+    """Best settings of each method on a data set, by integrated Brier score.
+
+    ``spaces`` maps a name to a function of seed and settings that makes the method, and to the
+    values each setting may take. Candidates learn from the training rows of the first splits and
+    are scored on their validation rows; test rows are not looked at. Resumable like a study.
+    """
+    candidates = {
+        f"{name} {json.dumps(settings)}": partial(make, **settings)
+        for name, (make, space) in spaces.items()
+        for settings in combinations(space)
+    }
+    jobs = [
+        Job(data + VALIDATION, candidate, split)
+        for candidate in candidates
+        for split in range(n_splits)
+    ]
+    scores = run_jobs(jobs, candidates, folder, n_processes=n_processes)
+    best = _best(scores)
+    (folder / "settings.json").write_text(json.dumps(best, indent=1) + "\n")
+    return best
+
+
+def combinations(space: Mapping[str, tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
+    """Every combination of the values.
+
+    Examples
+    --------
+    >>> list(combinations({"a": (1, 2), "b": (3,)}))
+    [{'a': 1, 'b': 3}, {'a': 2, 'b': 3}]
+    """
+    for values in product(*space.values()):
+        yield dict(zip(space, values, strict=True))
+
+
+def _best(scores: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """Settings of the candidate with the lowest mean score, for each method."""
+    means = scores.groupby("method", sort=False)["IBS"].mean()
+    best: dict[str, tuple[float, dict[str, Any]]] = {}
+    for candidate, mean in means.items():
+        name, _, settings = str(candidate).partition(" {")
+        if name not in best or mean < best[name][0]:
+            best[name] = (mean, json.loads("{" + settings))
+    return {name: settings for name, (_, settings) in best.items()}
