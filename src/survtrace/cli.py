@@ -60,6 +60,50 @@ def benchmark(
     console.print(run_study(study, out or Path(study), splits, processes), markup=False)
 
 
+@app.command()
+def compare(
+    table: Annotated[Path, typer.Argument(help="CSV, CSV.gz, Parquet or Feather.")],
+    duration: Annotated[str, typer.Option(help="Column with the follow-up time.")],
+    event: Annotated[str, typer.Option(help="Column with 0, or the cause.")],
+    drop: Annotated[list[str] | None, typer.Option(help="Columns that are no covariates.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for scores and tables.")] = Path("comparison"),
+    splits: Annotated[int, typer.Option(help="Random splits, 30 % to report on.")] = 5,
+) -> None:
+    """Is the transformer worth it on a table of one's own? Against Cox and Aalen-Johansen.
+
+    Example: survtrace compare patients.csv --duration months --event cause --drop id
+    """
+    from survtrace.study.benchmark import compare_on_table
+
+    shown = compare_on_table(
+        table, out, duration=duration, event=event, drop=drop or [], n_splits=splits
+    )
+    Console().print(shown, markup=False)
+
+
+@app.command()
+def tune(
+    table: Annotated[Path, typer.Argument(help="CSV, CSV.gz, Parquet or Feather; learning rows.")],
+    duration: Annotated[str, typer.Option(help="Column with the follow-up time.")],
+    event: Annotated[str, typer.Option(help="Column with 0, or the cause.")],
+    drop: Annotated[list[str] | None, typer.Option(help="Columns that are no covariates.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for trials and settings.")] = Path("tuning"),
+    trials: Annotated[int, typer.Option(help="Settings to try in all.")] = 30,
+    space: Annotated[str, typer.Option(help="paper or wide.")] = "wide",
+) -> None:
+    """Search settings on inner folds; called again, the search goes on.
+
+    Example: survtrace tune learning_rows.parquet --duration months --event cause --trials 50
+    """
+    from survtrace.data.tables import read_table, split_outcome
+    from survtrace.tuning import tune as search
+
+    X, y = split_outcome(read_table(table), duration, event, drop or [])
+    best = search(X, y, out, space=space, n_trials=trials)
+    Console().print_json(data=best)
+    Console(stderr=True).print(f"wrote {out / 'settings.json'}")
+
+
 def main() -> None:
     """Run the command; the user's mistakes end with their words and code 2, without a traceback."""
     try:

@@ -10,7 +10,7 @@ import pytest
 from survtrace import DataError, SettingError
 from survtrace.baselines import AalenJohansen, CauseSpecificCox
 from survtrace.datasets import make_cohort
-from survtrace.study import benchmark, presets, protocol, runner
+from survtrace.study import benchmark, presets, protocol
 from survtrace.study.presets import Preset, without_seed
 from survtrace.study.protocol import Task, random_splits
 from survtrace.study.runner import Job, run_jobs
@@ -29,8 +29,8 @@ def small_task(monkeypatch):
         400, linear=True, proportions=(0.4, 0.2), random_state=0, return_truth=True
     )
     task = Task("small", X, y, random_splits(len(X), 3), truth=truth)
-    for module in (runner, presets):
-        monkeypatch.setattr(module, "load_task", lambda name: task)
+    monkeypatch.setattr(presets, "load_task", lambda name: task)
+    monkeypatch.setattr(benchmark, "run_jobs", partial(run_jobs, load=lambda name: task))
     return task
 
 
@@ -64,7 +64,7 @@ def test_horizons_come_from_training_rows_alone(small_task):
 
 
 def test_scores_have_a_row_for_each_job_and_cause(small_task, tmp_path):
-    scores = run_jobs(JOBS, METHODS, tmp_path)
+    scores = run_jobs(JOBS, METHODS, tmp_path, load=lambda name: small_task)
     assert len(scores) == 2 * 3 * 2
     floor = scores[scores["method"] == "floor"]
     assert (floor[["C25", "C50", "C75"]] == 0.5).all(axis=None)
@@ -74,17 +74,18 @@ def test_scores_have_a_row_for_each_job_and_cause(small_task, tmp_path):
 
 
 def test_a_run_broken_off_goes_on_and_ends_with_the_same_scores(small_task, tmp_path):
-    run_jobs(JOBS, METHODS, tmp_path / "whole")
+    load = lambda name: small_task  # noqa: E731
+    run_jobs(JOBS, METHODS, tmp_path / "whole", load=load)
 
     def broken(seed):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_jobs(JOBS, {**METHODS, "floor": broken}, tmp_path / "resumed")
+        run_jobs(JOBS, {**METHODS, "floor": broken}, tmp_path / "resumed", load=load)
     done = {path.name for path in (tmp_path / "resumed" / "jobs").iterdir()}
     assert len(done) == 3
     refused = {**METHODS, "SurvTRACE": broken}  # what is done is not run again
-    run_jobs(JOBS, refused, tmp_path / "resumed")
+    run_jobs(JOBS, refused, tmp_path / "resumed", load=load)
     whole, resumed = (tmp_path / name / "scores.csv" for name in ("whole", "resumed"))
     assert whole.read_bytes() == resumed.read_bytes()
 
@@ -132,14 +133,13 @@ def test_a_study_writes_its_tables(small_task, tmp_path, monkeypatch):
     assert written >= {"scores.csv", "timings.csv", "comparison.csv", "tables.md", "tables.tex"}
 
 
-def test_a_search_looks_at_no_test_row_and_finds_the_better(small_task, tmp_path, monkeypatch):
+def test_a_search_looks_at_no_test_row_and_finds_the_better(small_task, tmp_path):
     hidden = small_task.for_search()
     for search_split, split in zip(hidden.splits, small_task.splits, strict=True):
         assert not set(search_split.test) & set(split.test)
         assert not set(search_split.learn) & set(split.test)
-    monkeypatch.setattr(runner, "load_task", lambda name: hidden)
     spaces = {"cox": (partial(without_seed, CauseSpecificCox), {"ridge": (1e6, 1.0)})}
-    best = search_settings("small", spaces, tmp_path)
+    best = search_settings("small", spaces, tmp_path, load=lambda name: hidden)
     assert best == {"cox": {"ridge": 1.0}}
     assert json.loads((tmp_path / "settings.json").read_text()) == best
 
@@ -147,3 +147,22 @@ def test_a_search_looks_at_no_test_row_and_finds_the_better(small_task, tmp_path
 def test_an_unknown_study_is_refused(tmp_path):
     with pytest.raises(SettingError, match=r"the study must be one of .*'ips'.* got 'nope'"):
         benchmark.run_study("nope", tmp_path)
+
+
+def test_a_table_of_ones_own_gets_tables_and_a_verdict(tmp_path):
+    X, y = make_cohort(400, linear=True, proportions=(0.4, 0.2), random_state=1)
+    X.assign(months=y["duration"], cause=y["event"]).to_csv(tmp_path / "own.csv", index=False)
+    shown = benchmark.compare_on_table(
+        tmp_path / "own.csv",
+        tmp_path / "out",
+        duration="months",
+        event="cause",
+        n_splits=2,
+        methods={
+            "SurvTRACE": partial(without_seed, AalenJohansen),
+            "CS-CPH": partial(without_seed, CauseSpecificCox),
+        },
+    )
+    assert "**own, cause 2**" in shown
+    assert "SurvTRACE's integrated Brier score is" in shown
+    assert "% higher than CS-CPH's" in shown

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from survtrace.errors import DataWarning
-from survtrace.study.protocol import load_task
+from survtrace.study.protocol import Task, load_task
 from survtrace.study.scoring import score_method
 
 Method = Callable[..., Any]
@@ -40,21 +40,22 @@ def run_jobs(
     methods: Mapping[str, Method],
     folder: Path,
     *,
+    load: Callable[[str], Task] = load_task,
     n_processes: int = 1,
-    console: Console | None = None,
 ) -> pd.DataFrame:
     """Run the jobs whose scores are not in ``folder`` yet; returns all scores in the jobs' order.
 
-    ``methods`` maps a name to a function of a seed that makes a fresh estimator. Each job writes
+    ``methods`` maps a name to a function of a seed that makes a fresh estimator, ``load`` finds
+    the data set of a job. Each job writes
     one file, whole or not at all. Seconds are kept apart (`timings.csv`), for they never repeat.
     """
     jobs = list(jobs)
     kept = folder / "jobs"
     kept.mkdir(parents=True, exist_ok=True)
     waiting = [job for job in jobs if not (kept / job.file).exists()]
-    with Progress(console=console or Console(stderr=True)) as progress:
+    with Progress(console=Console(stderr=True)) as progress:
         task = progress.add_task("jobs", total=len(jobs), completed=len(jobs) - len(waiting))
-        for job in _each_done(waiting, methods, kept, n_processes):
+        for job in _each_done(waiting, methods, load, kept, n_processes):
             progress.update(task, advance=1, description=f"{job.data} {job.method}")
     scores, seconds = _collect(jobs, kept)
     scores.to_csv(folder / "scores.csv", index=False, float_format="%.6f")
@@ -63,14 +64,18 @@ def run_jobs(
 
 
 def _each_done(
-    jobs: list[Job], methods: Mapping[str, Method], kept: Path, n_processes: int
+    jobs: list[Job],
+    methods: Mapping[str, Method],
+    load: Callable[[str], Task],
+    kept: Path,
+    n_processes: int,
 ) -> Iterator[Job]:
     if n_processes == 1:
         for job in jobs:
-            yield _run(job, methods[job.method], kept)
+            yield _run(job, methods[job.method], load, kept)
         return
     with ProcessPoolExecutor(n_processes, initializer=_one_thread) as pool:
-        running = [pool.submit(_run, job, methods[job.method], kept) for job in jobs]
+        running = [pool.submit(_run, job, methods[job.method], load, kept) for job in jobs]
         for done in as_completed(running):
             yield done.result()
 
@@ -81,8 +86,8 @@ def _one_thread() -> None:
     torch.set_num_threads(1)
 
 
-def _run(job: Job, method: Method, kept: Path) -> Job:
-    task = load_task(job.data)
+def _run(job: Job, method: Method, load: Callable[[str], Task], kept: Path) -> Job:
+    task = load(job.data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         scores, seconds = score_method(method(job.split), task, task.splits[job.split])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from survtrace.study.protocol import VALIDATION
+from survtrace.study.protocol import VALIDATION, Task, load_task
 from survtrace.study.runner import Job, Method, run_jobs
 
 SPLITS = 3
@@ -22,6 +22,7 @@ def search_settings(
     spaces: Mapping[str, tuple[Method, Mapping[str, tuple[Any, ...]]]],
     folder: Path,
     *,
+    load: Callable[[str], Task] = load_task,
     n_splits: int = SPLITS,
     n_processes: int = 1,
 ) -> dict[str, dict[str, Any]]:
@@ -41,7 +42,7 @@ def search_settings(
         for candidate in candidates
         for split in range(n_splits)
     ]
-    scores = run_jobs(jobs, candidates, folder, n_processes=n_processes)
+    scores = run_jobs(jobs, candidates, folder, load=load, n_processes=n_processes)
     best = _best(scores)
     (folder / "settings.json").write_text(json.dumps(best, indent=1) + "\n")
     return best
