@@ -166,3 +166,9 @@ def test_a_table_of_ones_own_gets_tables_and_a_verdict(tmp_path):
     assert "**own, cause 2**" in shown
     assert "SurvTRACE's integrated Brier score is" in shown
     assert "% higher than CS-CPH's" in shown
+
+
+@pytest.mark.parametrize("name", ["paper-single", "paper-competing", "ablation", "ips"])
+def test_every_method_of_a_study_can_be_made_from_a_seed(name):
+    for make in presets.PRESETS[name].methods.values():
+        assert hasattr(make(0), "predict_cumulative_incidence")

@@ -1,9 +1,24 @@
-"""The rivals, behind one contract: fit, predict_survival_function, predict_cumulative_incidence."""
+"""The rivals, behind one contract: fit, predict_survival_function, predict_cumulative_incidence.
+
+| for one cause | for any causes |
+|---|---|
+| CoxPH, RandomSurvivalForest (scikit-survival) | AalenJohansen (ours) |
+| DeepSurv, PCHazard (pycox) | DeepHit (pycox) |
+| | DeepSurvivalMachines (ours) |
+| | SurvivalBoost (hazardous) |
+| | CompetingRiskForest, FineGray (comprisk) |
+| | CauseSpecific: one of the left column per cause; CauseSpecificCox |
+
+``search_space`` of a rival holds the settings that a fair comparison tries. Where a method breaks
+a law of probability (SurvivalBoost's incidences may fall, FineGray's may sum to more than 1),
+it is shown, not mended.
+"""
 
 from survtrace.baselines.aalen_johansen import AalenJohansen
 from survtrace.baselines.cause_specific import CauseSpecific, CauseSpecificCox
 from survtrace.baselines.comprisk_models import CompetingRiskForest, FineGray
 from survtrace.baselines.cox import CoxPH
+from survtrace.baselines.deep_survival_machines import DeepSurvivalMachines
 from survtrace.baselines.pycox_networks import DeepHit, DeepSurv, PCHazard
 from survtrace.baselines.random_forest import RandomSurvivalForest
 from survtrace.baselines.survival_boost import SurvivalBoost
@@ -16,6 +31,7 @@ __all__ = [
     "CoxPH",
     "DeepHit",
     "DeepSurv",
+    "DeepSurvivalMachines",
     "FineGray",
     "PCHazard",
     "RandomSurvivalForest",

@@ -41,6 +41,16 @@ def without_seed(kind: type[Any], seed: int, **settings: Any) -> Any:
     return kind(**settings)
 
 
+def seeded(kind: type[Any], seed: int, **settings: Any) -> Any:
+    """A method that starts from the seed."""
+    return kind(random_state=seed, **settings)
+
+
+def cause_specific(kind: type[Any], seed: int, **settings: Any) -> Any:
+    """A method for one cause, fitted to each."""
+    return baselines.CauseSpecific(kind, random_state=seed, **settings)
+
+
 ABLATION: dict[str, Method] = {
     "SurvTRACE": survtrace,
     "w/o MTL": partial(survtrace, mortality_weight=0.0, stay_weight=0.0),
@@ -58,6 +68,20 @@ FLOOR: dict[str, Method] = {
     "Aalen-Johansen": partial(without_seed, baselines.AalenJohansen),
     "CS-CPH": partial(without_seed, baselines.CauseSpecificCox),
 }
+PAPER_SINGLE: dict[str, Method] = {
+    "CPH": partial(without_seed, baselines.CoxPH),
+    "DeepSurv": partial(seeded, baselines.DeepSurv),
+    "DeepHit": partial(seeded, baselines.DeepHit),
+    "RSF": partial(seeded, baselines.RandomSurvivalForest),
+    "PC-Hazard": partial(seeded, baselines.PCHazard),
+    "DSM": partial(seeded, baselines.DeepSurvivalMachines),
+}
+PAPER_COMPETING: dict[str, Method] = {
+    **FLOOR,
+    "CS-PC-Hazard": partial(cause_specific, baselines.PCHazard),
+    "DeepHit": partial(seeded, baselines.DeepHit),
+    "DSM": partial(seeded, baselines.DeepSurvivalMachines),
+}
 
 CONCORDANCE = ("C25", "C50", "C75")
 BRIER = ("B25", "B50", "B75", "IBS")
@@ -66,9 +90,11 @@ PRESETS: dict[str, Preset] = {
     "ablation": Preset(("metabric", "support"), ABLATION, (*CONCORDANCE, "IBS")),
     "ips": Preset(("flchain", "simulated"), IPS, (*CONCORDANCE, "IBS", "AJ")),
     "paper-competing": Preset(
-        ("flchain", "simulated"), {"SurvTRACE": survtrace, **FLOOR}, (*CONCORDANCE, "IBS", "truth")
+        ("flchain", "simulated"),
+        {"SurvTRACE": survtrace, **PAPER_COMPETING},
+        (*CONCORDANCE, "IBS", "truth"),
     ),
     "paper-single": Preset(
-        ("metabric", "support"), {"SurvTRACE": survtrace, **FLOOR}, (*CONCORDANCE, *BRIER)
+        ("metabric", "support"), {"SurvTRACE": survtrace, **PAPER_SINGLE}, (*CONCORDANCE, *BRIER)
     ),
 }

@@ -1,0 +1,127 @@
+"""What every rival has in common: the door for tables and outcomes, and the shape of its curves."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from survtrace.baselines.design import Design
+from survtrace.data.outcome import Outcome, informative, read_outcome, require_same_subjects
+from survtrace.errors import DataError
+
+Floats = NDArray[np.float64]
+
+
+class Baseline(ABC):
+    """Raw tables in, curves out; a subclass says how to fit and what the incidences are.
+
+    Attributes
+    ----------
+    search_space
+        For each setting worth tuning, the values a fair comparison tries; their product is
+        small (4 to 8 combinations).
+    causes_
+        Labels of the causes, sorted.
+    """
+
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    categorical: Sequence[str | int] | None
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit to a raw table and its outcome; subjects censored at 0 are left out."""
+        outcome = read_outcome(y)
+        self.design_ = Design(X, self.categorical)
+        design = self.design_.matrix(X)
+        require_same_subjects(len(design), outcome)
+        followed = informative(outcome)
+        self.causes_ = list(outcome.causes)
+        self._fit(design[followed], outcome.take(followed))
+        return self
+
+    def predict_cumulative_incidence(self, X: Any, times: ArrayLike, cause: Any = None) -> Floats:
+        """Shape (subject, cause, time), or (subject, time) for one cause."""
+        incidence = self._incidence(self.design_.matrix(X), np.asarray(times, dtype=np.float64))
+        return incidence if cause is None else incidence[:, self.causes_.index(cause)]
+
+    def predict_survival_function(self, X: Any, times: ArrayLike) -> Floats:
+        """Shape (subject, time)."""
+        return 1 - self.predict_cumulative_incidence(X, times).sum(axis=1)
+
+    @abstractmethod
+    def _fit(self, design: Floats, outcome: Outcome) -> None:
+        """Learn from the numbers of the training subjects."""
+
+    @abstractmethod
+    def _incidence(self, design: Floats, times: Floats) -> Floats:
+        """Shape (subject, cause, time)."""
+
+
+class OneCauseBaseline(Baseline):
+    """A rival that knows one cause only; `CauseSpecific` makes several of them into one."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit to a raw table and its outcome; subjects censored at 0 are left out."""
+        outcome = read_outcome(y)
+        if len(outcome.causes) > 1:
+            name = type(self).__name__
+            raise DataError(
+                f"{name} takes one cause; y has {list(outcome.causes)}. "
+                f"Use CauseSpecific({name}), which fits one for each."
+            )
+        return super().fit(X, outcome)
+
+    def _incidence(self, design: Floats, times: Floats) -> Floats:
+        return 1 - self._survival(design, times)[:, np.newaxis]
+
+    @abstractmethod
+    def _survival(self, design: Floats, times: Floats) -> Floats:
+        """Shape (subject, time)."""
+
+
+def library(module: str) -> Any:
+    """A module of an optional library, or a word on how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"this baseline needs {module.partition('.')[0]}, which cannot be imported. "
+            "Install the rivals with: pip install 'survtrace[baselines]'"
+        ) from error
+
+
+def step_values(knots: Floats, curves: Floats, times: Floats, start: float) -> Floats:
+    """Curves (..., knot) that jump at their knots, read at times; ``start`` before the first.
+
+    Examples
+    --------
+    >>> step_values(np.array([1.0, 2.0]), np.array([0.9, 0.5]), np.array([0.0, 1.0, 9.0]), 1.0)
+    array([1. , 0.9, 0.5])
+    """
+    before = np.full((*curves.shape[:-1], 1), start)
+    padded = np.concatenate([before, curves], axis=-1)
+    return padded[..., np.searchsorted(knots, times, side="right")]
+
+
+def linear_values(knots: Floats, curves: Floats, times: Floats) -> Floats:
+    """Curves (..., knot) that are linear between their knots, read at times; constant outside.
+
+    Examples
+    --------
+    >>> linear_values(np.array([0.0, 2.0]), np.array([0.0, 1.0]), np.array([0.5, 9.0]))
+    array([0.25, 1.  ])
+    """
+    place = np.clip(np.searchsorted(knots, times, side="right"), 1, len(knots) - 1)
+    left, right = knots[place - 1], knots[place]
+    share = np.clip((times - left) / (right - left), 0.0, 1.0)
+    return curves[..., place - 1] * (1 - share) + curves[..., place] * share
+
+
+def in_chunks(design: Floats, size: int) -> Iterator[Floats]:
+    """The subjects, ``size`` at a time, so that whole curves of a large table fit in memory."""
+    for first in range(0, len(design), size):
+        yield design[first : first + size]

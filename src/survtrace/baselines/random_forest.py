@@ -1,0 +1,102 @@
+"""Random survival forest (scikit-survival's)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from survtrace.baselines.contract import Floats, OneCauseBaseline, in_chunks, library, step_values
+from survtrace.baselines.cox import sksurv_target
+from survtrace.data.outcome import Outcome
+
+
+class RandomSurvivalForest(OneCauseBaseline):
+    """Trees split by the log-rank test, for one cause.
+
+    Each leaf keeps a curve with a value at every distinct duration, so memory grows with leaves
+    times durations; ``n_times`` bounds the second, ``min_samples_leaf`` and ``max_samples`` the
+    first. Curves are predicted a few subjects at a time.
+
+    Parameters
+    ----------
+    n_estimators, min_samples_leaf, max_features, max_samples
+        As in scikit-survival.
+    n_times
+        Round durations up to this many quantiles of the training events; None keeps them all.
+    categorical
+        Columns to treat as categorical whatever their dtype.
+    n_jobs
+        Trees grown at the same time.
+    random_state
+        Seed.
+    """
+
+    search_space: ClassVar = {
+        "min_samples_leaf": (3, 15, 50),
+        "max_features": ("sqrt", 0.5),
+    }
+
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 200,
+        min_samples_leaf: int = 15,
+        max_features: str | int | float | None = "sqrt",
+        max_samples: int | float | None = None,
+        n_times: int | None = 200,
+        categorical: Sequence[str | int] | None = None,
+        n_jobs: int | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.max_samples = max_samples
+        self.n_times = n_times
+        self.categorical = categorical
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _fit(self, design: Floats, outcome: Outcome) -> None:
+        if self.n_times is not None:
+            outcome = coarsened(outcome, self.n_times)
+        self.forest_ = library("sksurv.ensemble").RandomSurvivalForest(
+            n_estimators=self.n_estimators,
+            min_samples_leaf=self.min_samples_leaf,
+            max_features=self.max_features,
+            max_samples=self.max_samples,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+        )
+        self.forest_.fit(design, sksurv_target(outcome))
+
+    def _survival(self, design: Floats, times: Floats) -> Floats:
+        knots = self.forest_.unique_times_
+        curves = [
+            step_values(
+                knots, self.forest_.predict_survival_function(some, return_array=True), times, 1.0
+            )
+            for some in in_chunks(design, 500)
+        ]
+        return np.concatenate(curves)
+
+
+def coarsened(outcome: Outcome, n_times: int) -> Outcome:
+    """Durations rounded up to quantiles of the event times; later censoring at the last one.
+
+    Examples
+    --------
+    >>> outcome = Outcome(np.array([1.0, 2, 3, 4, 9]), np.array([1, 1, 0, 1, 0]), (1,))
+    >>> coarsened(outcome, 2).duration.tolist()
+    [2.0, 2.0, 4.0, 4.0, 9.0]
+    """
+    shares = np.arange(1, n_times + 1) / n_times
+    event_times = outcome.duration[outcome.event > 0]
+    knots = np.unique(np.quantile(event_times, shares, method="higher"))
+    last = outcome.duration.max()
+    if last > knots[-1]:
+        knots = np.append(knots, last)
+    duration = knots[np.searchsorted(knots, outcome.duration, side="left")]
+    return Outcome(duration, outcome.event, outcome.causes)

@@ -1,0 +1,56 @@
+"""Seeds for libraries that draw from the global generators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from survtrace.data.outcome import Outcome
+
+
+@contextmanager
+def seeded(random_state: int | None) -> Iterator[None]:
+    """Start numpy's and torch's global generators from a seed, and put them back afterwards.
+
+    Examples
+    --------
+    >>> with seeded(0):
+    ...     first = torch.rand(3)
+    >>> with seeded(0):
+    ...     bool((first == torch.rand(3)).all())
+    True
+    """
+    seed = np.random.default_rng(random_state).integers(2**31)
+    before = np.random.get_state()  # noqa: NPY002 - the libraries use the global generator
+    with torch.random.fork_rng(devices=[]):
+        np.random.seed(seed)  # noqa: NPY002
+        torch.default_generator.manual_seed(int(seed))
+        try:
+            yield
+        finally:
+            np.random.set_state(before)  # noqa: NPY002
+
+
+def validation_rows(
+    outcome: Outcome, fraction: float, random_state: int | None
+) -> NDArray[np.bool_]:
+    """Mark a random share of the subjects, drawn evenly from the censored and from each cause.
+
+    Examples
+    --------
+    >>> outcome = Outcome(np.ones(100), np.repeat([0, 1], 50), (1,))
+    >>> held_out = validation_rows(outcome, 0.1, 0)
+    >>> int(held_out[:50].sum()), int(held_out[50:].sum())
+    (5, 5)
+    """
+    rng = np.random.default_rng(random_state)
+    order = np.lexsort((rng.random(len(outcome)), outcome.event))
+    n_held_out = max(1, round(fraction * len(outcome)))
+    marks = np.zeros(len(outcome), dtype=bool)
+    spread = (np.arange(n_held_out) + 0.5) * len(outcome) / n_held_out
+    marks[order[spread.astype(np.int64)]] = True
+    return marks
