@@ -172,3 +172,14 @@ def test_a_table_of_ones_own_gets_tables_and_a_verdict(tmp_path):
 def test_every_method_of_a_study_can_be_made_from_a_seed(name):
     for make in presets.PRESETS[name].methods.values():
         assert hasattr(make(0), "predict_cumulative_incidence")
+
+
+def load_tiny(name):
+    X, y = make_cohort(200, linear=True, proportions=(0.4, 0.2), random_state=2)
+    return Task(name, X, y, random_splits(len(X), 3))
+
+
+def test_two_processes_give_the_scores_of_one(tmp_path):
+    one = run_jobs(JOBS, METHODS, tmp_path / "one", load=load_tiny)
+    two = run_jobs(JOBS, METHODS, tmp_path / "two", load=load_tiny, n_processes=2)
+    pd.testing.assert_frame_equal(one, two)
