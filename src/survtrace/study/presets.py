@@ -88,7 +88,7 @@ BRIER = ("B25", "B50", "B75", "IBS")
 
 PRESETS: dict[str, Preset] = {
     "ablation": Preset(("metabric", "support"), ABLATION, (*CONCORDANCE, "IBS")),
-    "ips": Preset(("flchain", "simulated"), IPS, (*CONCORDANCE, "IBS", "AJ")),
+    "ips": Preset(("flchain", "simulated"), IPS, (*CONCORDANCE, "IBS", "AJ", "truth")),
     "paper-competing": Preset(
         ("flchain", "simulated"),
         {"SurvTRACE": survtrace, **PAPER_COMPETING},

@@ -26,8 +26,9 @@ def score_method(method: Any, task: Task, split: Split) -> tuple[pd.DataFrame, d
     """Fit on the learning rows, score the test rows; also how many seconds that took.
 
     One cause: the paper's concordance. Several: the cause-specific one. Censoring comes from the
-    training rows. ``AJ`` is the calibration error against Aalen-Johansen; ``truth``, for simulated
-    cohorts, the root mean squared distance to the true incidence over the grid.
+    training rows. ``AJ`` is the root mean squared distance over the grid between the mean predicted
+    incidence and Aalen-Johansen's; ``truth``, for simulated cohorts, that of each subject's
+    incidence to the true one.
     """
     learn, test = split.learn, split.test
     began = time.perf_counter()
@@ -63,7 +64,7 @@ def _score_cause(
         **dict(zip(("C25", "C50", "C75"), map(float, ranks), strict=True)),
         **dict(zip(("B25", "B50", "B75"), map(float, errors), strict=True)),
         "IBS": float(integrated_brier_score(y, on_grid, grid, **known)),
-        "AJ": float(aalen_johansen_calibration(y, on_grid, grid, cause=cause)),
+        "AJ": float(np.sqrt(aalen_johansen_calibration(y, on_grid, grid, cause=cause))),
     }
     if task.truth is not None:
         true = task.truth.take(split.test).incidence(grid)[:, k]
