@@ -59,6 +59,8 @@ POSITIVE = between(0, float("inf"), above=True, below=True)
 NOT_NEGATIVE = between(0, float("inf"), below=True)
 PROBABILITY = between(0, 1, below=True)
 
+IPS_FORMS = ("none", "paper", "events", "stabilised", "covariates", "causes")
+
 RULES: dict[str, Rule] = {
     "n_members": whole(1),
     "n_intervals": whole(1),
@@ -82,7 +84,7 @@ RULES: dict[str, Rule] = {
     "mortality_weight": NOT_NEGATIVE,
     "stay_weight": NOT_NEGATIVE,
     "anneal": either(whole(1), one_of(None)),
-    "ips": one_of("none", "paper", "events", "stabilised", "covariates", "causes"),
+    "ips": one_of(*IPS_FORMS),
     "ips_clip": between(0, 1, above=True),
     "recalibrate": one_of(True, False, "auto"),
     "zero_duration": one_of("raise", "shift"),

@@ -3,7 +3,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from survtrace.data.encoding import Encoded
-from survtrace.losses.propensity import IPS_FORMS, ips_weights, propensities
+from survtrace.losses.propensity import ips_weights, propensities
+from survtrace.settings import IPS_FORMS
 
 RNG = np.random.default_rng(0)
 N = 400

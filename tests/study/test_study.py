@@ -54,6 +54,14 @@ def test_unknown_data_are_refused():
         protocol.load_task("atlantis")
 
 
+def test_missing_split_files_are_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("SURVTRACE_DATA_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    protocol.load_task.cache_clear()
+    with pytest.raises(DataError, match=r"splits_flchain\.npz.*Set SURVTRACE_DATA_HOME"):
+        protocol.load_task("flchain")
+
+
 def test_horizons_come_from_training_rows_alone(small_task):
     split = small_task.splits[0]
     horizons, grid = small_task.times(split)

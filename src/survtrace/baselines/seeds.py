@@ -1,4 +1,4 @@
-"""Seeds for libraries that draw from the global generators."""
+"""What rivals draw at random: seeds for global generators, and validation rows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from survtrace.data.batches import draw_validation
 from survtrace.data.outcome import Outcome
 
 
@@ -47,10 +48,7 @@ def validation_rows(
     >>> int(held_out[:50].sum()), int(held_out[50:].sum())
     (5, 5)
     """
-    rng = np.random.default_rng(random_state)
-    order = np.lexsort((rng.random(len(outcome)), outcome.event))
-    n_held_out = max(1, round(fraction * len(outcome)))
+    seed = int(np.random.default_rng(random_state).integers(2**31))
     marks = np.zeros(len(outcome), dtype=bool)
-    spread = (np.arange(n_held_out) + 0.5) * len(outcome) / n_held_out
-    marks[order[spread.astype(np.int64)]] = True
+    marks[draw_validation(outcome.event, fraction, [seed]).validation[0]] = True
     return marks

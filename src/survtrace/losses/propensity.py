@@ -1,15 +1,10 @@
 """How likely each cause was for each subject, and the loss weights made of it (eq. 18-20)."""
 
-from typing import Literal, get_args
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from survtrace.data.encoding import Encoded
-
-IPS = Literal["none", "paper", "events", "stabilised", "covariates", "causes"]
-IPS_FORMS: tuple[str, ...] = get_args(IPS)
 
 
 def propensities(

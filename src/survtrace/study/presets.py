@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from survtrace import baselines
 from survtrace.estimator import SurvTRACE
+from survtrace.settings import IPS_FORMS
 from survtrace.study.protocol import load_task
 from survtrace.study.runner import Job, Method
 
@@ -60,10 +61,7 @@ ABLATION: dict[str, Method] = {
     "4 members": partial(survtrace, n_members=4),
     "16 members": partial(survtrace, n_members=16),
 }
-IPS: dict[str, Method] = {
-    form: partial(survtrace, ips=form, n_members=1)
-    for form in ("none", "paper", "events", "stabilised", "covariates", "causes")
-}
+IPS: dict[str, Method] = {form: partial(survtrace, ips=form, n_members=1) for form in IPS_FORMS}
 FLOOR: dict[str, Method] = {
     "Aalen-Johansen": partial(without_seed, baselines.AalenJohansen),
     "CS-CPH": partial(without_seed, baselines.CauseSpecificCox),

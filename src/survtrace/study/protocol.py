@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +12,7 @@ from numpy.typing import NDArray
 
 from survtrace.data.outcome import read_outcome
 from survtrace.datasets import Truth, load_flchain, load_metabric, load_support, make_cohort
+from survtrace.datasets.files import data_folders
 from survtrace.errors import DataError
 
 Rows = NDArray[np.int64]
@@ -113,14 +112,15 @@ def random_splits(
 
 def _shared(name: str, load: Callable[[], tuple[pd.DataFrame, pd.DataFrame]]) -> Task:
     """A data set whose splits lie in a file, so that every method meets the same ones."""
-    path = Path(os.environ.get("SURVTRACE_DATA_HOME", "../shared/data")) / f"splits_{name}.npz"
-    if not path.exists():
+    paths = [folder / f"splits_{name}.npz" for folder in data_folders()]
+    found = [path for path in paths if path.is_file()]
+    if not found:
         raise DataError(
-            f"{path} is missing: it holds the shared splits of {name}. Set SURVTRACE_DATA_HOME to "
-            "the folder that has it."
+            f"splits_{name}.npz, which holds the shared splits of {name}, is in none of "
+            f"{[str(path.parent) for path in paths]}. Set SURVTRACE_DATA_HOME to its folder."
         )
     X, y = load()
-    with np.load(path) as file:
+    with np.load(found[0]) as file:
         n_splits = sum(key.startswith("test_") for key in file.files)
         splits = tuple(
             Split(*(file[f"{part}_{number}"] for part in ("train", "val", "test")))
