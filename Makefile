@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint format splits benchmarks clean
+.PHONY: demo test lint format study benchmarks clean
 
 demo: .venv/.installed
 	$(BIN)/survtrace demo --out demo
@@ -20,8 +20,13 @@ format: .venv/.installed
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-splits: .venv/.installed
-	$(BIN)/python benchmarks/splits.py
+study: .venv/.installed
+	$(BIN)/survtrace benchmark paper-single --processes 2 --out benchmarks/results/paper-single
+	$(BIN)/survtrace benchmark paper-competing --processes 2 --out benchmarks/results/paper-competing
+	$(BIN)/survtrace benchmark robust --processes 2 --out benchmarks/results/robust
+	$(BIN)/survtrace benchmark ablation --splits 5 --processes 2 --out benchmarks/results/ablation
+	$(BIN)/survtrace benchmark ips --processes 2 --out benchmarks/results/ips
+	$(BIN)/survtrace figures --ablation benchmarks/results/ablation/scores.csv --out docs/figures
 
 benchmarks: .venv/.installed
 	$(BIN)/python benchmarks/concordance.py

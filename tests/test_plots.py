@@ -11,9 +11,11 @@ import matplotlib.pyplot as plt  # noqa: E402
 from survtrace.plots import (  # noqa: E402
     plot_attention,
     plot_calibration,
+    plot_differences,
     plot_history,
     plot_incidence,
     plot_stacked,
+    plot_survival,
 )
 
 TIMES = np.array([0.0, 1.0, 2.0])
@@ -59,6 +61,37 @@ def test_the_attention_map_names_rows_and_columns():
     ax = plot_attention(weights, ["age", "sex"])
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["age", "sex"]
     np.testing.assert_array_equal(ax.images[0].get_array(), weights)
+
+
+def test_attention_maps_side_by_side_can_share_a_scale_and_show_their_numbers():
+    ax = plot_attention([[0.0, 1.0], [0.6, 0.4]], "ab", limits=(0, 2), bar=False, digits=1)
+    assert ax.images[0].get_clim() == (0, 2)
+    assert len(ax.figure.axes) == 1
+    assert [text.get_text() for text in ax.texts] == ["0.0", "1.0", "0.6", "0.4"]
+    light = plot_attention([[0.0, 1.0]], "ab", digits=0).texts
+    assert [text.get_color() for text in light] == ["white", "black"]  # on dark, on bright
+
+
+def test_survival_has_a_band_only_where_there_is_a_deviation():
+    deviation = [[0.0, 0.1, 0.1], [np.nan] * 3]
+    ax = plot_survival(TIMES, 1 - INCIDENCE, ["own", "rival"], deviation=deviation, unit="days")
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), 1 - INCIDENCE[0])
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("survival", "time (days)")
+    heights = [np.concatenate([p.vertices[:, 1] for p in b.get_paths()] or [[]])
+               for b in ax.collections]  # fmt: skip
+    assert heights[0].min() == pytest.approx(0.5)
+    assert len(heights[1]) == 0
+
+
+def test_differences_stand_side_by_side_with_their_intervals():
+    middle = np.array([[0.1, -0.1], [0.2, 0.0]])
+    ax = plot_differences(middle, middle - 0.02, middle + 0.05, ["a", "b"], ["x", "y"])
+    first, second = ax.containers
+    assert [first.get_label(), second.get_label()] == ["a", "b"]
+    assert first.lines[0].get_marker() != second.lines[0].get_marker()
+    assert (first.lines[0].get_xdata() < second.lines[0].get_xdata()).all()
+    bars = first.lines[2][0].get_segments()
+    np.testing.assert_allclose([bar[:, 1] for bar in bars], [[0.08, 0.15], [-0.12, -0.05]])
 
 
 def test_calibration_has_the_diagonal_and_room_for_every_point():

@@ -45,10 +45,17 @@ def demo(
 
 @app.command()
 def benchmark(
-    study: Annotated[str, typer.Argument(help="paper-single, paper-competing, ablation or ips.")],
+    study: Annotated[
+        str, typer.Argument(help="paper-single, paper-competing, ablation, ips or robust.")
+    ],
     out: Annotated[Path | None, typer.Option(help="Folder for scores and tables.")] = None,
     splits: Annotated[int | None, typer.Option(help="Only the first so many splits.")] = None,
     processes: Annotated[int, typer.Option(help="Jobs at a time, one thread each.")] = 1,
+    today: Annotated[bool, typer.Option("--today", help="Today's peers too.")] = False,
+    search: Annotated[
+        bool, typer.Option("--search", help="Choose the rivals' settings anew.")
+    ] = False,
+    seer: Annotated[Path | None, typer.Option(help="A SEER export, one data set more.")] = None,
 ) -> None:
     """Rerun a study: data sets x methods x splits; killed and started again, it goes on.
 
@@ -56,8 +63,25 @@ def benchmark(
     """
     from survtrace.study.benchmark import run_study  # loads the rivals' libraries
 
-    console = Console()
-    console.print(run_study(study, out or Path(study), splits, processes), markup=False)
+    tables = run_study(
+        study, out or Path(study), splits, processes, today=today, search=search, seer=seer
+    )
+    typer.echo(tables)
+
+
+@app.command()
+def figures(
+    out: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("figures"),
+    ablation: Annotated[Path | None, typer.Option(help="scores.csv of the study ablation.")] = None,
+) -> None:
+    """Draw the paper's figures: attention and curves of METABRIC patients, and the ablation.
+
+    Example: survtrace figures --out figures --ablation ablation/scores.csv
+    """
+    from survtrace.study.figures import paper_figures
+
+    for path in paper_figures(out, ablation):
+        typer.echo(f"wrote {path}")
 
 
 @app.command()

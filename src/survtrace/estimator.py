@@ -60,6 +60,12 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
     width, depth, n_heads, hidden, head_depth
         Size of a token, number of encoder layers, attention heads, inner size of the
         feed-forward networks and heads, layers of each head (1 or 2).
+    token_bias
+        Whether each covariate's token has a bias of its own, which tells it from others even
+        where its value is 0. The paper has none.
+    proportional
+        Pull towards proportional hazards: the mean of a cause's logits over intervals is added
+        to each this many times. Any hazards can still be learned; 0 is the paper's head.
     dropout, attention_dropout, token_dropout, head_dropout
         Dropout inside the encoder, of attention weights, of whole tokens, and inside heads.
     lr, weight_decay, clip_norm, batch_size, max_epochs, patience
@@ -123,6 +129,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         n_heads: int = 2,
         hidden: int = 64,
         head_depth: int = 2,
+        token_bias: bool = True,
+        proportional: float = 3.0,
         dropout: float = 0.0,
         attention_dropout: float = 0.0,
         token_dropout: float = 0.1,
@@ -158,6 +166,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         self.n_heads = n_heads
         self.hidden = hidden
         self.head_depth = head_depth
+        self.token_bias = token_bias
+        self.proportional = proportional
         self.dropout = dropout
         self.attention_dropout = attention_dropout
         self.token_dropout = token_dropout
@@ -502,6 +512,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
                 n_heads=int(self.n_heads),
                 hidden=int(self.hidden),
                 head_depth=int(self.head_depth),
+                token_bias=bool(self.token_bias),
+                proportional=float(self.proportional),
                 dropout=float(self.dropout),
                 attention_dropout=float(self.attention_dropout),
                 token_dropout=float(self.token_dropout),

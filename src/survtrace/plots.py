@@ -1,4 +1,4 @@
-"""Arrays in, axes out: curves, attention, calibration, training history."""
+"""Arrays in, axes out: curves, attention, calibration, training history, differences."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # Okabe and Ito's palette: told apart by the colour-blind and in grey print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY = "#5B5B5B"
 
 
@@ -47,18 +48,43 @@ def plot_incidence(
     >>> [line.get_label() for line in ax.lines]
     ['heart', 'other']
     """
-    ax = _axes(ax)
-    times, incidence = np.asarray(times), np.asarray(incidence)
-    for k, cause in enumerate(causes):
-        colour, dashes = COLOURS[k % len(COLOURS)], DASHES[k % len(DASHES)]
-        ax.plot(times, incidence[k], color=colour, linestyle=dashes, lw=2, label=str(cause))
-        if deviation is not None:
-            spread = 2 * np.asarray(deviation)[k]
-            low, high = np.clip(incidence[k] - spread, 0, 1), np.clip(incidence[k] + spread, 0, 1)
-            ax.fill_between(times, low, high, color=colour, alpha=0.15, lw=0)
+    ax = _draw_curves(times, incidence, deviation, causes, ax)
     ax.set(xlabel=_with_unit("time", unit), ylabel="cumulative incidence", title=title)
     ax.set_ylim(bottom=0)
-    ax.set_xlim(times[0], times[-1])
+    return ax
+
+
+def plot_survival(
+    times: ArrayLike,
+    survival: ArrayLike,
+    methods: Sequence[str],
+    *,
+    deviation: ArrayLike | None = None,
+    unit: str = "",
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Survival of one subject by each method, with a band of two deviations between members.
+
+    Parameters
+    ----------
+    times
+        Shape (time,).
+    survival, deviation
+        Shape (method, time); a deviation is nan where a method has none.
+    methods
+        A label for each method.
+    unit, title, ax
+        Unit of the times, title, and axes to draw on (new ones by default).
+
+    Examples
+    --------
+    >>> ax = plot_survival([0, 1, 2], [[1, 0.8, 0.7], [1, 0.9, 0.6]], ["SurvTRACE", "CPH"])
+    >>> [line.get_label() for line in ax.lines]
+    ['SurvTRACE', 'CPH']
+    """
+    ax = _draw_curves(times, survival, deviation, methods, ax)
+    ax.set(xlabel=_with_unit("time", unit), ylabel="survival", title=title, ylim=(0, 1.02))
     return ax
 
 
@@ -92,9 +118,32 @@ def plot_stacked(
 
 
 def plot_attention(
-    weights: ArrayLike, names: Sequence[str], *, title: str = "", ax: Axes | None = None
+    weights: ArrayLike,
+    names: Sequence[str],
+    *,
+    limits: tuple[float, float] | None = None,
+    colours: str = "cividis",
+    bar: bool = True,
+    digits: int | None = None,
+    title: str = "",
+    ax: Axes | None = None,
 ) -> Axes:
     """Attention of each covariate (row) to each other (column), as a heat map.
+
+    Parameters
+    ----------
+    weights
+        Shape (covariate, covariate).
+    names
+        Of the covariates.
+    limits, colours
+        Ends of the colour scale (by default the least and the largest weight), and its name.
+    bar
+        Whether the scale is drawn; maps side by side share one.
+    digits
+        How many digits of each weight are written into its cell; None writes nothing.
+    title, ax
+        Title, and axes to draw on (new ones by default).
 
     Examples
     --------
@@ -103,12 +152,19 @@ def plot_attention(
     ['age', 'sex']
     """
     ax = _axes(ax)
+    low, high = limits or (None, None)
     weights = np.asarray(weights)
-    image = ax.imshow(weights, cmap="cividis")
+    image = ax.imshow(weights, cmap=colours, vmin=low, vmax=high)
     ax.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
     ax.set_yticks(range(len(names)), names)
     ax.set(xlabel="attends to", title=title)
-    ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.04, label="attention")
+    if digits is not None:
+        brightness = image.to_rgba(weights)[..., :3] @ (0.299, 0.587, 0.114)
+        for (row, column), weight in np.ndenumerate(weights):
+            ax.text(column, row, f"{weight:.{digits}f}", ha="center", va="center", fontsize=7,
+                    color="black" if brightness[row, column] > 0.5 else "white")  # fmt: skip
+    if bar:
+        ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.04, label="attention")
     ax.spines[:].set_visible(False)
     return ax
 
@@ -165,6 +221,68 @@ def plot_history(history: pd.DataFrame, *, title: str = "", ax: Axes | None = No
                 label="best epoch" if first else None)  # fmt: skip
     ax.set(xlabel="epoch", ylabel="survival loss", title=title)
     ax.legend(frameon=False)
+    return ax
+
+
+def plot_differences(
+    difference: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
+    methods: Sequence[str],
+    places: Sequence[str],
+    *,
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Difference of each method to a reference, with its interval; 0 is no difference.
+
+    Parameters
+    ----------
+    difference, low, high
+        The differences and the ends of their intervals, shape (method, place).
+    methods, places
+        A label for each method, and for each place along the axis.
+    title, ax
+        Title, and axes to draw on (new ones by default).
+
+    Examples
+    --------
+    >>> ax = plot_differences([[-0.01, 0.02]], [[-0.03, 0.01]], [[0.01, 0.03]], ["a"], ["x", "y"])
+    >>> [tick.get_text() for tick in ax.get_xticklabels()]
+    ['x', 'y']
+    """
+    ax = _axes(ax)
+    ax.axhline(0, color=GREY, lw=1, ls=":")
+    beside = 0.6 * ((np.arange(len(methods)) + 0.5) / len(methods) - 0.5)
+    rows = zip(np.asarray(difference), np.asarray(low), np.asarray(high), strict=True)
+    for k, (middle, bottom, top) in enumerate(rows):
+        ax.errorbar(np.arange(len(places)) + beside[k], middle, [middle - bottom, top - middle],
+                    color=COLOURS[k % len(COLOURS)], fmt=MARKERS[k % len(MARKERS)], ms=6, lw=1.5,
+                    capsize=3, label=methods[k])  # fmt: skip
+    ax.set_xticks(range(len(places)), places)
+    ax.set_xlim(-0.5, len(places) - 0.5)
+    ax.set_title(title)
+    return ax
+
+
+def _draw_curves(
+    times: ArrayLike,
+    curves: ArrayLike,
+    deviation: ArrayLike | None,
+    labels: Sequence[Any],
+    ax: Axes | None,
+) -> Axes:
+    """Curves (curve, time), each in its own colour and dashes, and their bands."""
+    ax = _axes(ax)
+    times, curves = np.asarray(times), np.asarray(curves)
+    for k, label in enumerate(labels):
+        colour, dashes = COLOURS[k % len(COLOURS)], DASHES[k % len(DASHES)]
+        ax.plot(times, curves[k], color=colour, linestyle=dashes, lw=2, label=str(label))
+        if deviation is not None:
+            spread = 2 * np.asarray(deviation)[k]
+            low, high = np.clip(curves[k] - spread, 0, 1), np.clip(curves[k] + spread, 0, 1)
+            ax.fill_between(times, low, high, color=colour, alpha=0.15, lw=0)
+    ax.set_xlim(times[0], times[-1])
     return ax
 
 

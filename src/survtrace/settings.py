@@ -69,6 +69,8 @@ RULES: dict[str, Rule] = {
     "n_heads": whole(1),
     "hidden": whole(1),
     "head_depth": one_of(1, 2),
+    "token_bias": one_of(True, False),
+    "proportional": NOT_NEGATIVE,
     "dropout": PROBABILITY,
     "attention_dropout": PROBABILITY,
     "token_dropout": PROBABILITY,

@@ -20,6 +20,8 @@ SETTINGS = {
     "n_heads": 2,
     "hidden": 16,
     "head_depth": 2,
+    "token_bias": True,
+    "proportional": 3.0,
     "dropout": 0.1,
     "attention_dropout": 0.0,
     "token_dropout": 0.1,

@@ -16,6 +16,8 @@ PLAIN = {
     "n_heads": 2,
     "hidden": 6,
     "head_depth": 2,
+    "token_bias": True,
+    "proportional": 3.0,
     "dropout": 0.0,
     "attention_dropout": 0.0,
     "token_dropout": 0.0,
@@ -54,6 +56,14 @@ def test_a_shape_survives_json():
     assert Shape.from_dict(json.loads(json.dumps(shape.as_dict()))) == shape
 
 
+def test_the_shape_of_an_early_file_has_neither_bias_nor_pull():
+    later = ("token_bias", "proportional")
+    early = {name: value for name, value in PLAIN.items() if name not in later}
+    shape = Shape.from_dict({**early, "n_members": 1})
+    assert not shape.token_bias
+    assert shape.proportional == 0.0
+
+
 def test_members_side_by_side_equal_each_alone():
     together, inputs = network(3, 4, 5), covariates(6)
     for member, seed in enumerate((3, 4, 5)):
@@ -86,7 +96,7 @@ def test_the_dropout_stream_can_be_restarted_and_forgotten():
 
 
 def permuted_tokens(net, order):
-    """A network that reads the tokens in another order: only the alignment knows places."""
+    """A network that reads the tokens in another order: only alignment and bias know places."""
     width, n_tokens = net.shape.width, net.shape.n_tokens
     blocks = torch.arange(2 * n_tokens * width).view(2, n_tokens, width)
     twin = Network(net.shape)
@@ -95,6 +105,7 @@ def permuted_tokens(net, order):
         twin.representation.align.weight.copy_(
             net.representation.align.weight[:, blocks[:, order].flatten()]
         )
+        twin.embedding.bias.copy_(net.embedding.bias[:, :, order])
     return twin.eval()
 
 

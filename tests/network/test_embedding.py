@@ -3,8 +3,8 @@ import torch
 from survtrace.network.embedding import Embedding
 
 
-def embedding(*seeds, silent=(0, 2)):
-    layer = Embedding(len(seeds), n_rows=5, width=3, silent_rows=list(silent))
+def embedding(*seeds, silent=(0, 2), biased=False):
+    layer = Embedding(len(seeds), 5, 2, 3, silent_rows=list(silent), biased=biased)
     layer.initialise([torch.Generator().manual_seed(seed) for seed in seeds])
     return layer
 
@@ -26,6 +26,13 @@ def test_silent_rows_start_at_zero_and_can_learn():
     layer(torch.zeros(2, 1, 1, dtype=torch.int64), torch.ones(2, 1, 1)).sum().backward()
     assert layer.table.grad[:, 0].all()
     assert not layer.table.grad[:, 1:].any()
+
+
+def test_a_bias_tells_covariates_apart_where_their_values_are_zero():
+    rows, values = torch.tensor([[[1, 4]]]), torch.zeros(1, 1, 2)
+    plain, biased = embedding(0)(rows, values), embedding(0, biased=True)(rows, values)
+    assert torch.equal(plain[0, 0, 0], plain[0, 0, 1])
+    assert not torch.equal(biased[0, 0, 0], biased[0, 0, 1])
 
 
 def test_rows_of_either_width_of_integers_are_taken():

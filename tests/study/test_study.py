@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from survtrace import DataError, SettingError
-from survtrace.baselines import AalenJohansen, CauseSpecificCox
+from survtrace.baselines import AalenJohansen, CauseSpecificCox, CompetingRiskForest
 from survtrace.datasets import make_cohort
 from survtrace.study import benchmark, presets, protocol
-from survtrace.study.presets import Preset, without_seed
+from survtrace.study.presets import Preset, seeded, without_seed
 from survtrace.study.protocol import Task, random_splits
 from survtrace.study.runner import Job, run_jobs
 from survtrace.study.search import search_settings
@@ -24,16 +24,14 @@ METHODS = {
 
 
 @pytest.fixture
-def small_task(monkeypatch):
+def small_task():
     X, y, truth = make_cohort(
         400, linear=True, proportions=(0.4, 0.2), random_state=0, return_truth=True
     )
-    task = Task("small", X, y, random_splits(len(X), 3), truth=truth)
-    monkeypatch.setattr(presets, "load_task", lambda name: task)
-    monkeypatch.setattr(benchmark, "run_jobs", partial(run_jobs, load=lambda name: task))
-    return task
+    return Task("small", X, y, random_splits(len(X), 3), truth=truth)
 
 
+FOREST = partial(seeded, CompetingRiskForest, n_estimators=2)
 JOBS = [Job("small", method, split) for method in METHODS for split in range(3)]
 
 
@@ -112,7 +110,8 @@ def test_ranks_and_bold_go_to_the_best():
     summary = summarise(scores)
     assert summary["C25 rank"].tolist() == [1, 2]
     assert summary["IBS rank"].tolist() == [2, 1]
-    assert "| a | **0.7500 (0.071)** | 0.2000 (0.000) |" in as_markdown(summary, ("C25", "IBS"))
+    shown = as_markdown(summary, ("C25", "IBS"))
+    assert "| a | **0.7500 (0.071)** | 0.2000 (0.000) | 1.5 |" in shown
     assert r"\textbf{0.1100 (0.014)}" in as_latex(summary, ("C25", "IBS"))
 
 
@@ -135,20 +134,58 @@ def test_a_study_writes_its_tables(small_task, tmp_path, monkeypatch):
     monkeypatch.setitem(
         presets.PRESETS, "tiny", Preset(("small",), METHODS, ("C50", "IBS", "truth"))
     )
-    shown = benchmark.run_study("tiny", tmp_path, n_splits=2)
+    shown = benchmark.run_study("tiny", tmp_path, n_splits=2, load=lambda name: small_task)
     assert "**small, cause 1**" in shown
+    assert "difference to SurvTRACE (corrected t, p)" in shown
     written = {path.name for path in tmp_path.iterdir()}
-    assert written >= {"scores.csv", "timings.csv", "comparison.csv", "tables.md", "tables.tex"}
+    tables = {"comparison.csv", "tables.md", "tables.tex"}
+    assert written >= {"scores.csv", "timings.csv", "settings.json", *tables}
 
 
-def test_a_search_looks_at_no_test_row_and_finds_the_better(small_task, tmp_path):
+def test_a_study_that_searches_uses_what_it_found(small_task, tmp_path, monkeypatch):
+    methods = {"SurvTRACE": METHODS["SurvTRACE"], "forest": FOREST}
+    monkeypatch.setitem(presets.PRESETS, "tiny", Preset(("small",), methods, ("IBS",)))
+    load = {"small": small_task, "small:val": small_task.for_search()}.__getitem__
+    benchmark.run_study("tiny", tmp_path, n_splits=1, search=True, load=load)
+    chosen = json.loads((tmp_path / "settings.json").read_text())["small"]
+    assert (
+        chosen["forest"]["min_samples_leaf"] in CompetingRiskForest.search_space["min_samples_leaf"]
+    )
+    job = json.loads(next((tmp_path / "jobs").glob("*forest*")).read_text())
+    assert job["settings"] == chosen["forest"]
+
+
+def test_peers_come_on_demand(small_task, tmp_path, monkeypatch):
+    preset = Preset(("small",), METHODS, ("IBS",), peers={"peer": METHODS["floor"]})
+    monkeypatch.setitem(presets.PRESETS, "tiny", preset)
+    run = partial(benchmark.run_study, "tiny", n_splits=2, load=lambda name: small_task)
+    assert "peer" not in run(tmp_path)
+    assert "peer" in run(tmp_path, today=True)
+
+
+def test_a_job_of_other_settings_is_run_again(small_task, tmp_path):
+    jobs, load = JOBS[:1], lambda name: small_task
+    default = run_jobs(jobs, METHODS, tmp_path, load=load)
+    settings = {"small": {"SurvTRACE": {"ridge": 1e6}}}
+    shrunk = run_jobs(jobs, METHODS, tmp_path, settings=settings, load=load)
+    assert (shrunk["IBS"] > default["IBS"]).all()
+
+
+def test_what_the_paper_printed_stands_beside():
+    scores = pd.DataFrame(
+        {"data": "metabric", "cause": 1, "method": ["SurvTRACE", "mine"], "split": 0, "C25": 0.7}
+    )
+    assert "| SurvTRACE | **0.7000** | 1.0 | 0.728 |" in as_markdown(summarise(scores), ("C25",))
+
+
+def test_a_search_looks_at_no_test_row_and_finds_the_better(small_task, tmp_path, monkeypatch):
     hidden = small_task.for_search()
     for search_split, split in zip(hidden.splits, small_task.splits, strict=True):
         assert not set(search_split.test) & set(split.test)
         assert not set(search_split.learn) & set(split.test)
-    spaces = {"cox": (partial(without_seed, CauseSpecificCox), {"ridge": (1e6, 1.0)})}
-    best = search_settings("small", spaces, tmp_path, load=lambda name: hidden)
-    assert best == {"cox": {"ridge": 1.0}}
+    monkeypatch.setattr(CauseSpecificCox, "search_space", {"ridge": (1e6, 1.0)})
+    best = search_settings("small", METHODS, tmp_path, load=lambda name: hidden)
+    assert best == {"SurvTRACE": {"ridge": 1.0}}
     assert json.loads((tmp_path / "settings.json").read_text()) == best
 
 
@@ -176,9 +213,10 @@ def test_a_table_of_ones_own_gets_tables_and_a_verdict(tmp_path):
     assert "% higher than CS-CPH's" in shown
 
 
-@pytest.mark.parametrize("name", ["paper-single", "paper-competing", "ablation", "ips"])
+@pytest.mark.parametrize("name", sorted(presets.PRESETS))
 def test_every_method_of_a_study_can_be_made_from_a_seed(name):
-    for make in presets.PRESETS[name].methods.values():
+    preset = presets.PRESETS[name]
+    for make in {**preset.methods, **preset.peers}.values():
         assert hasattr(make(0), "predict_cumulative_incidence")
 
 

@@ -36,7 +36,9 @@ def test_a_member_stops_after_its_patience_and_never_starts_again():
     for epoch, losses in enumerate([[1.0, 4.0], [2.0, 3.0], [2.0, 2.0]]):
         stopping.update(net, torch.tensor(losses), epoch)
     assert stopping.stopped.tolist() == [True, False]
-    assert stopping.update(net, torch.tensor([0.0, 0.0]), 3).tolist() == [False, True]
+    assert stopping.learning.tolist() == [1]
+    alone = layer(1)  # what has stopped is no longer in the network
+    assert stopping.update(alone, torch.tensor([0.0]), 3).tolist() == [True]
     assert stopping.best_loss.tolist() == [1.0, 0.0]
 
 

@@ -18,11 +18,17 @@ def test_a_row_for_each_epoch_and_member():
     history = History()
     for epoch in range(2):
         losses = torch.arange(6.0).view(3, 2) + epoch
-        history.add(epoch, losses, torch.tensor([0.5, 0.25]), torch.tensor([True, False]))
+        history.add(
+            epoch,
+            torch.tensor([0, 3]),
+            losses,
+            torch.tensor([0.5, 0.25]),
+            torch.tensor([True, False]),
+        )
     frame = history.frame()
     assert frame.columns.tolist() == COLUMNS
     assert frame["epoch"].tolist() == [0, 0, 1, 1]
-    assert frame["member"].tolist() == [0, 1, 0, 1]
+    assert frame["member"].tolist() == [0, 3, 0, 3]
     assert frame["stay_loss"].tolist() == [4.0, 5.0, 5.0, 6.0]
     assert frame["validation_loss"].tolist() == [0.5, 0.25, 0.5, 0.25]
     assert frame["improved"].dtype == bool

@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from survtrace import SurvTRACE, TrainingError
-from survtrace.data.batches import Draws
 from survtrace.losses import objective as objective_module
 from survtrace.network.member import MemberLinear
 from survtrace.training import loop
@@ -44,7 +43,7 @@ def trained(tiny, ready, members=(0, 1, 2), **changes):
     est.causes_ = [1, 2, 3]
     seeds = [SEEDS[member] for member in members]
     start = est._network(ready, SEEDS) if len(members) == 3 else est._network(ready, seeds)
-    draws = Draws(*(rows[list(members)] for rows in ready.draws))
+    draws = ready.draws.of(torch.tensor(members))
     history = History()
     train(start, ready.cohort, draws, est._plan(ready, seeds, base=5), history)
     return start, history.frame(), draws
@@ -102,6 +101,18 @@ def test_each_member_ends_at_its_best_epoch(tiny, ready):
     recomputed = validation_loss(network, ready.cohort, draws).numpy()
     np.testing.assert_allclose(recomputed, best, rtol=1e-6)
     assert not network.training
+
+
+def test_a_member_that_has_stopped_leaves_and_the_others_do_not_notice(tiny, ready):
+    """One member alone meets the same losses as beside others that stop before it."""
+    hasty = {"max_epochs": 30, "lr": 0.02, "patience": 2}
+    _, history, _ = trained(tiny, ready, **hasty)
+    last = history.groupby("member")["epoch"].max()
+    assert last.nunique() > 1, "no member stops before another: choose other settings"
+    slowest = int(last.idxmax())
+    _, alone, _ = trained(tiny, ready, (slowest,), **hasty)
+    beside = history.loc[history["member"] == slowest, "validation_loss"]
+    np.testing.assert_allclose(beside, alone["validation_loss"], rtol=1e-3)
 
 
 def test_training_ends_when_all_members_have_stopped(tiny, ready):

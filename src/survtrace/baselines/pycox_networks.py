@@ -60,12 +60,12 @@ class PycoxNetwork(Baseline):
     """
 
     search_space: ClassVar = {
-        "nodes": ((32, 32), (128, 128)),
-        "dropout": (0.1, 0.4),
+        "nodes": ((64, 64), (256, 256)),
+        "dropout": (0.1, 0.5),
         "lr": (1e-2, 1e-3),
     }
 
-    nodes: Sequence[int] = (32, 32)
+    nodes: Sequence[int] = (64, 64)
     dropout: float = 0.1
     lr: float = 1e-2
     batch_size: int = 256
@@ -180,9 +180,10 @@ class DeepHit(PycoxNetwork):
     search_space: ClassVar = {
         "n_intervals": (10, 30),
         "alpha": (0.2, 0.8),
-        "dropout": (0.1, 0.4),
+        "dropout": (0.1, 0.5),
     }
 
+    nodes: Sequence[int] = (32, 32)
     n_intervals: int = 10
     alpha: float = 0.2
     sigma: float = 0.1
@@ -225,8 +226,8 @@ class PCHazard(PycoxNetwork, OneCauseBaseline):
 
     search_space: ClassVar = {
         "n_intervals": (10, 30),
-        "nodes": ((32, 32), (128, 128)),
-        "dropout": (0.1, 0.4),
+        "nodes": ((64, 64), (256, 256)),
+        "dropout": (0.1, 0.5),
     }
 
     n_intervals: int = 10

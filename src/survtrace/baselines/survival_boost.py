@@ -30,7 +30,6 @@ class SurvivalBoost(Baseline):
     """
 
     search_space: ClassVar = {
-        "n_iter": (50, 100),
         "learning_rate": (0.02, 0.05),
         "max_leaf_nodes": (10, 31),
     }

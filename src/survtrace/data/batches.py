@@ -40,6 +40,11 @@ class Draws(NamedTuple):
     training: NDArray[np.int64]
     validation: NDArray[np.int64]
 
+    def of(self, members: Int[Tensor, " some"]) -> "Draws":
+        """The subjects of some members."""
+        chosen = members.cpu().numpy()
+        return Draws(self.training[chosen], self.validation[chosen])
+
 
 def draw_validation(event: NDArray[np.int64], fraction: float, seeds: list[int]) -> Draws:
     """Give each member its own validation subjects, the same share of every cause.

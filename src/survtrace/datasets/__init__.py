@@ -3,6 +3,7 @@
 from survtrace.datasets.cohort import make_cohort
 from survtrace.datasets.deepsurv import load_metabric, load_support
 from survtrace.datasets.flchain import FLCHAIN_CAUSES, load_flchain
+from survtrace.datasets.public import load_public
 from survtrace.datasets.seer import SEER_CAUSES, load_seer
 from survtrace.datasets.truth import Truth
 
@@ -12,6 +13,7 @@ __all__ = [
     "Truth",
     "load_flchain",
     "load_metabric",
+    "load_public",
     "load_seer",
     "load_support",
     "make_cohort",

@@ -29,6 +29,8 @@ class Shape:
     n_heads: int
     hidden: int
     head_depth: int
+    token_bias: bool
+    proportional: float
     dropout: float
     attention_dropout: float
     token_dropout: float
@@ -40,8 +42,9 @@ class Shape:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> "Shape":
-        """The shape that `as_dict` described."""
-        return cls(**{**plain, "silent_rows": tuple(plain["silent_rows"])})
+        """The shape that `as_dict` described; of an early file, one without the later parts."""
+        early = {"token_bias": False, "proportional": 0.0}
+        return cls(**{**early, **plain, "silent_rows": tuple(plain["silent_rows"])})
 
 
 class Logits(NamedTuple):
@@ -59,7 +62,14 @@ class Network(nn.Module):
         super().__init__()
         m, hidden = shape.n_members, shape.hidden
         self.shape = shape
-        self.embedding = Embedding(m, shape.n_rows, shape.width, list(shape.silent_rows))
+        self.embedding = Embedding(
+            m,
+            shape.n_rows,
+            shape.n_tokens,
+            shape.width,
+            list(shape.silent_rows),
+            shape.token_bias,
+        )
         self.token_dropout = TokenDropout(shape.token_dropout)
         self.encoder = nn.ModuleList(
             EncoderLayer(
@@ -69,7 +79,13 @@ class Network(nn.Module):
         )
         self.representation = Representation(m, shape.n_tokens, shape.width, hidden)
         self.causes = CauseHeads(
-            m, hidden, shape.n_causes, shape.n_intervals, shape.head_depth, shape.head_dropout
+            m,
+            hidden,
+            shape.n_causes,
+            shape.n_intervals,
+            shape.head_depth,
+            shape.head_dropout,
+            shape.proportional,
         )
         self.mortality = Head(m, hidden, 1, shape.head_depth, shape.head_dropout)
         self.stay = Head(m, hidden, 1, shape.head_depth, shape.head_dropout)

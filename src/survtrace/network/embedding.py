@@ -6,25 +6,38 @@ from torch import Tensor, nn
 
 
 class Embedding(nn.Module):
-    """One table of rows for all covariates; a token is ``value * row``.
+    """One table of rows for all covariates; a token is ``value * row``, plus a bias.
 
     A categorical covariate picks the row of its level and has value 1 (eq. 2); a numerical one
     always picks its own row and has its standardised value (eq. 3). "Missing" is a row of its
     own for both kinds, "unseen" one more for categoricals. These silent rows start at zero:
     until data teach them otherwise they say nothing, like the mean of a numerical covariate.
+
+    NOTE[PAPER eq. 3]: the bias, one vector for each covariate, is not in the paper. Without it a
+    numerical covariate at its mean is a token of zeros, the same as any other's.
     """
 
-    def __init__(self, n_members: int, n_rows: int, width: int, silent_rows: list[int]) -> None:
+    def __init__(
+        self,
+        n_members: int,
+        n_rows: int,
+        n_tokens: int,
+        width: int,
+        silent_rows: list[int],
+        biased: bool,
+    ) -> None:
         super().__init__()
         self.table = nn.Parameter(torch.empty(n_members, n_rows, width))
+        self.bias = nn.Parameter(torch.empty(n_members, 1, n_tokens, width)) if biased else None
         self.silent_rows = silent_rows
 
     def initialise(self, generators: list[torch.Generator]) -> None:
         """Draw each member's rows from its own generator; silent rows start at zero."""
-        scale = 0.5
+        drawn = [(self.table, 0.5)] if self.bias is None else [(self.table, 0.5), (self.bias, 0.2)]
         with torch.no_grad():
-            for table, generator in zip(self.table, generators, strict=True):
-                table.normal_(0.0, scale, generator=generator)
+            for parameter, scale in drawn:
+                for own, generator in zip(parameter, generators, strict=True):
+                    own.normal_(0.0, scale, generator=generator)
             self.table[:, self.silent_rows] = 0.0
 
     def forward(
@@ -35,4 +48,5 @@ class Embedding(nn.Module):
         n_members, n_rows, _ = self.table.shape
         own_table = torch.arange(n_members, device=rows.device).view(-1, 1, 1) * n_rows
         tokens = nn.functional.embedding(rows + own_table, self.table.flatten(0, 1))
-        return tokens * values.unsqueeze(-1)
+        tokens = tokens * values.unsqueeze(-1)
+        return tokens if self.bias is None else tokens + self.bias

@@ -29,7 +29,12 @@ class Head(nn.Module):
 
 
 class CauseHeads(nn.Module):
-    """One head per cause, m logits each."""
+    """One head per cause, m logits each.
+
+    NOTE[PAPER eq. 17]: the mean of a cause's logits is added to each ``proportional`` times. What
+    all intervals have in common, a proportional hazard, is so learned before what sets them
+    apart; the hazards that can be expressed are the same.
+    """
 
     def __init__(
         self,
@@ -39,8 +44,10 @@ class CauseHeads(nn.Module):
         n_intervals: int,
         head_depth: int,
         dropout: float,
+        proportional: float,
     ) -> None:
         super().__init__()
+        self.proportional = proportional
         self.heads = nn.ModuleList(
             Head(n_members, hidden, n_intervals, head_depth, dropout) for _ in range(n_causes)
         )
@@ -48,4 +55,5 @@ class CauseHeads(nn.Module):
     def forward(
         self, representation: Float[Tensor, "member subject hidden"]
     ) -> Float[Tensor, "member subject cause interval"]:
-        return torch.stack([head(representation) for head in self.heads], dim=2)
+        logits = torch.stack([head(representation) for head in self.heads], dim=2)
+        return logits + self.proportional * logits.mean(-1, keepdim=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -11,21 +12,61 @@ from survtrace.data.tables import read_table, split_outcome
 from survtrace.errors import SettingError
 from survtrace.metrics import corrected_t_test
 from survtrace.study.presets import CONCORDANCE, FLOOR, PRESETS, survtrace
-from survtrace.study.protocol import Task, random_splits
-from survtrace.study.runner import Job, run_jobs
-from survtrace.study.tables import as_latex, as_markdown, compare_with, summarise
+from survtrace.study.protocol import SEER, Task, load_task, random_splits
+from survtrace.study.runner import Job, Method, run_jobs
+from survtrace.study.search import Choice, search_settings, searched_settings
+from survtrace.study.tables import as_latex, as_markdown, compare_with, differences, summarise
 
 
-def run_study(name: str, folder: Path, n_splits: int | None = None, n_processes: int = 1) -> str:
+def run_study(
+    name: str,
+    folder: Path,
+    n_splits: int | None = None,
+    n_processes: int = 1,
+    *,
+    today: bool = False,
+    search: bool = False,
+    seer: Path | None = None,
+    load: Callable[[str], Task] = load_task,
+) -> str:
     """Run what is not done yet and return the tables as Markdown.
 
-    Writes scores.csv (every split), timings.csv, comparison.csv (paired differences to
-    SurvTRACE, corrected t-test), tables.md and tables.tex.
+    Writes scores.csv (every split), timings.csv, settings.json, comparison.csv (paired
+    differences to SurvTRACE, corrected t-test), tables.md and tables.tex.
+
+    Parameters
+    ----------
+    name
+        A key of `PRESETS`.
+    folder
+        Where everything is written; a run that was broken off goes on from there.
+    n_splits
+        Only the first so many splits.
+    n_processes
+        Jobs at a time, one thread each.
+    today
+        Also run today's peers, where the study has some.
+    search
+        Choose the rivals' settings anew on validation rows, instead of taking those in
+        searched.json.
+    seer
+        A SEER export of the user's own, one data set more.
+    load
+        Finds a data set by name.
     """
     if name not in PRESETS:
         raise SettingError(f"the study must be one of {sorted(PRESETS)}; got {name!r}.")
     preset = PRESETS[name]
-    scores = run_jobs(preset.jobs(n_splits), preset.methods, folder, n_processes=n_processes)
+    methods = {**preset.methods, **(preset.peers if today else {})}
+    data = [*preset.data, *([f"{SEER}{seer}"] if seer else [])]
+    settings = _settings(data, methods, folder, n_processes, search, load)
+    jobs = [
+        Job(one, method, split)
+        for one in data
+        for method in methods
+        for split in range(len(load(one).splits))[:n_splits]
+    ]
+    scores = run_jobs(jobs, methods, folder, settings=settings, load=load, n_processes=n_processes)
     return _write_tables(scores, preset.columns, folder)
 
 
@@ -49,12 +90,37 @@ def compare_on_table(
     return tables + "\n" + _verdict(scores)
 
 
+def _settings(
+    data: Sequence[str],
+    methods: Mapping[str, Method],
+    folder: Path,
+    n_processes: int,
+    search: bool,
+    load: Callable[[str], Task],
+) -> dict[str, Choice]:
+    """Settings of each method on each data set, kept beside the scores."""
+    known = {} if search else searched_settings()
+    settings = {
+        one: search_settings(
+            one, methods, folder / "search" / one, load=load, n_processes=n_processes
+        )
+        if search
+        else {name: chosen for name, chosen in known.get(one, {}).items() if name in methods}
+        for one in data
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "settings.json").write_text(json.dumps(settings, indent=1) + "\n")
+    return settings
+
+
 def _write_tables(scores: pd.DataFrame, columns: Sequence[str], folder: Path) -> str:
-    summary = summarise(scores)
+    summary = summarise(scores, pd.read_csv(folder / "timings.csv"))
     shown = tuple(column for column in columns if column in summary)
-    if (scores["method"] == "SurvTRACE").any():
-        compare_with(scores).to_csv(folder / "comparison.csv", index=False, float_format="%.5g")
     tables = as_markdown(summary, shown)
+    if (scores["method"] == "SurvTRACE").any():
+        comparison = compare_with(scores)
+        comparison.to_csv(folder / "comparison.csv", index=False, float_format="%.5g")
+        tables += "\n" + differences(comparison, shown)
     (folder / "tables.md").write_text(tables)
     (folder / "tables.tex").write_text(as_latex(summary, shown))
     return tables
@@ -63,12 +129,12 @@ def _write_tables(scores: pd.DataFrame, columns: Sequence[str], folder: Path) ->
 def _verdict(scores: pd.DataFrame, rival: str = "CS-CPH") -> str:
     """One sentence on SurvTRACE against the linear rival, by integrated Brier score."""
     over_causes = scores.pivot_table("IBS", index="split", columns="method")
-    differences = (over_causes["SurvTRACE"] - over_causes[rival]).to_numpy()
-    found = corrected_t_test(differences, test_fraction=0.3)
+    changes = (over_causes["SurvTRACE"] - over_causes[rival]).to_numpy()
+    found = corrected_t_test(changes, test_fraction=0.3)
     change = 100 * found.difference / over_causes[rival].mean()
     sure = "a clear difference" if found.p_value < 0.05 else "too little to tell from chance"
     better = "lower" if change < 0 else "higher"
     return (
         f"SurvTRACE's integrated Brier score is {abs(change):.1f} % {better} than {rival}'s "
-        f"({sure}: p = {found.p_value:.2g} over {len(differences)} splits)."
+        f"({sure}: p = {found.p_value:.2g} over {len(changes)} splits)."
     )

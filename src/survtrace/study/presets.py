@@ -4,32 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from survtrace import baselines
+from survtrace.datasets.public import PUBLIC
 from survtrace.estimator import SurvTRACE
 from survtrace.settings import IPS_FORMS
-from survtrace.study.protocol import load_task
-from survtrace.study.runner import Job, Method
+from survtrace.study.runner import Method
 
 QUIET = {"verbose": False}
 
 
 class Preset(NamedTuple):
-    """A study: its data sets, its methods by name, and the scores its tables show."""
+    """A study: data sets, methods by name, the scores its tables show, and peers on demand."""
 
     data: tuple[str, ...]
     methods: Mapping[str, Method]
     columns: tuple[str, ...]
-
-    def jobs(self, n_splits: int | None = None) -> list[Job]:
-        """Every method on every split, data set by data set."""
-        return [
-            Job(data, method, split)
-            for data in self.data
-            for method in self.methods
-            for split in range(len(load_task(data).splits))[:n_splits]
-        ]
+    peers: Mapping[str, Method] = MappingProxyType({})
 
 
 def survtrace(seed: int, **settings: Any) -> SurvTRACE:
@@ -52,6 +45,15 @@ def cause_specific(kind: type[Any], seed: int, **settings: Any) -> Any:
     return baselines.CauseSpecific(kind, random_state=seed, **settings)
 
 
+PAPER_NETWORK: dict[str, Any] = {
+    "n_members": 1,
+    "head_depth": 1,
+    "token_bias": False,
+    "proportional": 0.0,
+    "token_dropout": 0.0,
+    "head_dropout": 0.0,
+    "averaging": 0.0,
+}
 ABLATION: dict[str, Method] = {
     "SurvTRACE": survtrace,
     "w/o MTL": partial(survtrace, mortality_weight=0.0, stay_weight=0.0),
@@ -60,6 +62,9 @@ ABLATION: dict[str, Method] = {
     "1 member": partial(survtrace, n_members=1),
     "4 members": partial(survtrace, n_members=4),
     "16 members": partial(survtrace, n_members=16),
+    "w/o token bias": partial(survtrace, token_bias=False),
+    "w/o pull": partial(survtrace, proportional=0.0),
+    "paper's network": partial(survtrace, **PAPER_NETWORK),
 }
 IPS: dict[str, Method] = {form: partial(survtrace, ips=form, n_members=1) for form in IPS_FORMS}
 FLOOR: dict[str, Method] = {
@@ -80,6 +85,11 @@ PAPER_COMPETING: dict[str, Method] = {
     "DeepHit": partial(seeded, baselines.DeepHit),
     "DSM": partial(seeded, baselines.DeepSurvivalMachines),
 }
+BOOSTING: dict[str, Method] = {"SurvivalBoost": partial(seeded, baselines.SurvivalBoost)}
+COMPRISK: dict[str, Method] = {
+    "comprisk forest": partial(seeded, baselines.CompetingRiskForest),
+    "Fine-Gray": partial(without_seed, baselines.FineGray),
+}
 
 CONCORDANCE = ("C25", "C50", "C75")
 BRIER = ("B25", "B50", "B75", "IBS")
@@ -88,11 +98,16 @@ PRESETS: dict[str, Preset] = {
     "ablation": Preset(("metabric", "support"), ABLATION, (*CONCORDANCE, "IBS")),
     "ips": Preset(("flchain", "simulated"), IPS, (*CONCORDANCE, "IBS", "AJ", "truth")),
     "paper-competing": Preset(
-        ("flchain", "simulated"),
+        ("flchain", "simulated", "linear"),
         {"SurvTRACE": survtrace, **PAPER_COMPETING},
         (*CONCORDANCE, "IBS", "truth"),
+        peers={**BOOSTING, **COMPRISK},
     ),
     "paper-single": Preset(
-        ("metabric", "support"), {"SurvTRACE": survtrace, **PAPER_SINGLE}, (*CONCORDANCE, *BRIER)
+        ("metabric", "support"),
+        {"SurvTRACE": survtrace, **PAPER_SINGLE},
+        (*CONCORDANCE, *BRIER),
+        peers=BOOSTING,
     ),
+    "robust": Preset(tuple(PUBLIC), {"SurvTRACE": survtrace, **FLOOR}, (*CONCORDANCE, "IBS")),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -11,13 +10,25 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from survtrace.data.outcome import read_outcome
-from survtrace.datasets import Truth, load_flchain, load_metabric, load_support, make_cohort
+from survtrace.datasets import (
+    Truth,
+    load_flchain,
+    load_metabric,
+    load_public,
+    load_seer,
+    load_support,
+    make_cohort,
+)
 from survtrace.datasets.files import data_folders
+from survtrace.datasets.public import PUBLIC
 from survtrace.errors import DataError
 
 Rows = NDArray[np.int64]
-SIMULATED_SUBJECTS = 20_000
 VALIDATION = ":val"
+SHARED = {"metabric": load_metabric, "support": load_support, "flchain": load_flchain}
+SIMULATED = ("simulated", "linear")
+SIMULATED_SUBJECTS = 20_000
+SEER = "seer:"
 
 
 @dataclass(frozen=True)
@@ -68,7 +79,10 @@ class Task:
 
 @cache
 def load_task(name: str) -> Task:
-    """A task by name: metabric, support, flchain, simulated; ":val" behind it hides test rows.
+    """A task by name: metabric, support, flchain, simulated, linear, or a table of `load_public`.
+
+    "seer:" and a path is a SEER export, treated as in the paper. "linear" is simulated without
+    interactions: a cohort after Cox's heart. ":val" behind a name hides test rows.
 
     Examples
     --------
@@ -76,16 +90,21 @@ def load_task(name: str) -> Task:
     >>> len(task.splits), task.truth is not None
     (5, True)
     """
-    loaders: dict[str, Callable[[], Task]] = {
-        "metabric": lambda: _shared("metabric", load_metabric),
-        "support": lambda: _shared("support", load_support),
-        "flchain": lambda: _shared("flchain", load_flchain),
-        "simulated": _simulated,
-    }
-    plain = name.removesuffix(VALIDATION)
-    if plain not in loaders:
-        raise DataError(f"data must be one of {list(loaders)}; got {name!r}.")
-    return loaders[plain]() if name == plain else load_task(plain).for_search()
+    if name.endswith(VALIDATION):
+        return load_task(name.removesuffix(VALIDATION)).for_search()
+    if name in SHARED:
+        return _shared(name, *SHARED[name]())
+    if name in SIMULATED:
+        cohort = make_cohort(
+            SIMULATED_SUBJECTS, linear=name == "linear", random_state=0, return_truth=True
+        )
+        return _randomly_split(name, *cohort)
+    if name in PUBLIC:
+        return _randomly_split(name, *load_public(name))
+    if name.startswith(SEER):
+        return _randomly_split("seer", *load_seer(name.removeprefix(SEER), treatment="paper"))
+    known = [*SHARED, *SIMULATED, *PUBLIC, SEER + "path"]
+    raise DataError(f"data must be one of {known}; got {name!r}.")
 
 
 def random_splits(
@@ -110,7 +129,7 @@ def random_splits(
     return tuple(splits)
 
 
-def _shared(name: str, load: Callable[[], tuple[pd.DataFrame, pd.DataFrame]]) -> Task:
+def _shared(name: str, X: pd.DataFrame, y: pd.DataFrame) -> Task:
     """A data set whose splits lie in a file, so that every method meets the same ones."""
     paths = [folder / f"splits_{name}.npz" for folder in data_folders()]
     found = [path for path in paths if path.is_file()]
@@ -119,7 +138,6 @@ def _shared(name: str, load: Callable[[], tuple[pd.DataFrame, pd.DataFrame]]) ->
             f"splits_{name}.npz, which holds the shared splits of {name}, is in none of "
             f"{[str(path.parent) for path in paths]}. Set SURVTRACE_DATA_HOME to its folder."
         )
-    X, y = load()
     with np.load(found[0]) as file:
         n_splits = sum(key.startswith("test_") for key in file.files)
         splits = tuple(
@@ -130,6 +148,7 @@ def _shared(name: str, load: Callable[[], tuple[pd.DataFrame, pd.DataFrame]]) ->
     return Task(name, X, y, splits, known.get("horizons"), known.get("ibs_grid"))
 
 
-def _simulated() -> Task:
-    X, y, truth = make_cohort(SIMULATED_SUBJECTS, random_state=0, return_truth=True)
-    return Task("simulated", X, y, random_splits(SIMULATED_SUBJECTS, n_splits=5), truth=truth)
+def _randomly_split(
+    name: str, X: pd.DataFrame, y: pd.DataFrame, truth: Truth | None = None
+) -> Task:
+    return Task(name, X, y, random_splits(len(X), n_splits=5), truth=truth)

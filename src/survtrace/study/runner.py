@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 import pandas as pd
 from rich.console import Console
 from rich.progress import Progress
+from threadpoolctl import threadpool_limits
 
 from survtrace.errors import DataWarning
 from survtrace.study.protocol import Task, load_task
 from survtrace.study.scoring import score_method
 
 Method = Callable[..., Any]
+Settings = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 class Job(NamedTuple):
@@ -40,58 +42,79 @@ def run_jobs(
     methods: Mapping[str, Method],
     folder: Path,
     *,
+    settings: Settings | None = None,
     load: Callable[[str], Task] = load_task,
     n_processes: int = 1,
 ) -> pd.DataFrame:
     """Run the jobs whose scores are not in ``folder`` yet; returns all scores in the jobs' order.
 
-    ``methods`` maps a name to a function of a seed that makes a fresh estimator, ``load`` finds
-    the data set of a job. Each job writes
-    one file, whole or not at all. Seconds are kept apart (`timings.csv`), for they never repeat.
+    ``methods`` maps a name to a function of a seed and settings that makes a fresh estimator,
+    ``settings`` holds those of a data set and method, ``load`` finds the data set of a job. Each
+    job writes one file, whole or not at all; one of other settings is run again. Seconds are
+    kept apart (`timings.csv`), for they never repeat.
     """
-    jobs = list(jobs)
+    works = [_Work(job, _chosen(settings or {}, job)) for job in jobs]
     kept = folder / "jobs"
     kept.mkdir(parents=True, exist_ok=True)
-    waiting = [job for job in jobs if not (kept / job.file).exists()]
+    waiting = [work for work in works if not _is_done(work, kept)]
     with Progress(console=Console(stderr=True)) as progress:
-        task = progress.add_task("jobs", total=len(jobs), completed=len(jobs) - len(waiting))
+        task = progress.add_task("jobs", total=len(works), completed=len(works) - len(waiting))
         for job in _each_done(waiting, methods, load, kept, n_processes):
             progress.update(task, advance=1, description=f"{job.data} {job.method}")
-    scores, seconds = _collect(jobs, kept)
+    scores, seconds = _collect([work.job for work in works], kept)
     scores.to_csv(folder / "scores.csv", index=False, float_format="%.6f")
     seconds.to_csv(folder / "timings.csv", index=False, float_format="%.3f")
     return scores
 
 
+class _Work(NamedTuple):
+    job: Job
+    settings: dict[str, Any]
+
+
+def _chosen(settings: Settings, job: Job) -> dict[str, Any]:
+    return dict(settings.get(job.data, {}).get(job.method, {}))
+
+
+def _is_done(work: _Work, kept: Path) -> bool:
+    file = kept / work.job.file
+    return file.exists() and json.loads(file.read_text())["settings"] == work.settings
+
+
 def _each_done(
-    jobs: list[Job],
+    waiting: list[_Work],
     methods: Mapping[str, Method],
     load: Callable[[str], Task],
     kept: Path,
     n_processes: int,
 ) -> Iterator[Job]:
     if n_processes == 1:
-        for job in jobs:
-            yield _run(job, methods[job.method], load, kept)
+        for work in waiting:
+            yield _run(work, methods[work.job.method], load, kept)
         return
     with ProcessPoolExecutor(n_processes, initializer=_one_thread) as pool:
-        running = [pool.submit(_run, job, methods[job.method], load, kept) for job in jobs]
+        running = [
+            pool.submit(_run, work, methods[work.job.method], load, kept) for work in waiting
+        ]
         for done in as_completed(running):
             yield done.result()
 
 
 def _one_thread() -> None:
+    """Keep processes out of each other's way: torch, BLAS and OpenMP take one thread each."""
     import torch
 
     torch.set_num_threads(1)
+    threadpool_limits(1)
 
 
-def _run(job: Job, method: Method, load: Callable[[str], Task], kept: Path) -> Job:
+def _run(work: _Work, method: Method, load: Callable[[str], Task], kept: Path) -> Job:
+    job, settings = work
     task = load(job.data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
-        scores, seconds = score_method(method(job.split), task, task.splits[job.split])
-    content = {"scores": scores.to_dict(orient="records"), "seconds": seconds}
+        scores, seconds = score_method(method(job.split, **settings), task, task.splits[job.split])
+    content = {"settings": settings, "scores": scores.to_dict(orient="records"), "seconds": seconds}
     half_written = kept / f".{job.file}.{os.getpid()}"
     half_written.write_text(json.dumps(content))
     half_written.replace(kept / job.file)
@@ -102,6 +125,7 @@ def _collect(jobs: list[Job], kept: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     scores, seconds = [], []
     for job in jobs:
         content = json.loads((kept / job.file).read_text())
-        scores += [{**job._asdict(), **row} for row in content["scores"]]
-        seconds.append({**job._asdict(), **content["seconds"]})
+        known = {**job._asdict(), "data": job.data.partition(":")[0]}
+        scores += [{**known, **row} for row in content["scores"]]
+        seconds.append({**known, **content["seconds"]})
     return pd.DataFrame(scores), pd.DataFrame(seconds)

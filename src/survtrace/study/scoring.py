@@ -39,12 +39,17 @@ def score_method(method: Any, task: Task, split: Split) -> tuple[pd.DataFrame, d
         task.X.iloc[test], np.concatenate([horizons, grid])
     )
     predicted = time.perf_counter()
+    seconds = {"fit_seconds": fitted - began, "predict_seconds": predicted - fitted}
+    return score_predictions(incidence, task, split), seconds
+
+
+def score_predictions(incidence: NDArray[np.float64], task: Task, split: Split) -> pd.DataFrame:
+    """Scores of the test rows' incidences, (subject, cause, time), at horizons, then grid."""
     rows = [
         {"cause": cause, **_score_cause(incidence[:, k], cause, k, task, split)}
         for k, cause in enumerate(read_outcome(task.y).causes)
     ]
-    seconds = {"fit_seconds": fitted - began, "predict_seconds": predicted - fitted}
-    return pd.DataFrame(rows, columns=["cause", *SCORES]), seconds
+    return pd.DataFrame(rows, columns=["cause", *SCORES])
 
 
 def _score_cause(

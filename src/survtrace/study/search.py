@@ -15,27 +15,44 @@ from survtrace.study.protocol import VALIDATION, Task, load_task
 from survtrace.study.runner import Job, Method, run_jobs
 
 SPLITS = 3
+SEARCHED = Path(__file__).with_name("searched.json")
+
+Choice = dict[str, dict[str, Any]]
+
+
+def searched_settings(file: Path = SEARCHED) -> dict[str, Choice]:
+    """Settings found by a search and kept in a file: data set, method, setting.
+
+    Examples
+    --------
+    >>> sorted(searched_settings()["metabric"])[:2]
+    ['CPH', 'DSM']
+    """
+    found: dict[str, Choice] = json.loads(file.read_text())
+    return found
 
 
 def search_settings(
     data: str,
-    spaces: Mapping[str, tuple[Method, Mapping[str, tuple[Any, ...]]]],
+    methods: Mapping[str, Method],
     folder: Path,
     *,
     load: Callable[[str], Task] = load_task,
     n_splits: int = SPLITS,
     n_processes: int = 1,
-) -> dict[str, dict[str, Any]]:
-    """Best settings of each method on a data set, by integrated Brier score.
+) -> Choice:
+    """Best settings of each method on a data set, by integrated Brier score, mean over causes.
 
-    ``spaces`` maps a name to a function of seed and settings that makes the method, and to the
-    values each setting may take. Candidates learn from the training rows of the first splits and
-    are scored on their validation rows; test rows are not looked at. Resumable like a study.
+    ``methods`` maps a name to a function of seed and settings that makes the method, whose
+    ``search_space`` holds the values each setting may take; a method without one is left as it
+    is. Candidates learn from the training rows of the first splits and are scored on their
+    validation rows; test rows are not looked at. Resumable like a study.
     """
     candidates = {
         f"{name} {json.dumps(settings)}": partial(make, **settings)
-        for name, (make, space) in spaces.items()
-        for settings in combinations(space)
+        for name, make in methods.items()
+        for settings in combinations(getattr(make(0), "search_space", {}))
+        if settings
     }
     jobs = [
         Job(data + VALIDATION, candidate, split)
@@ -60,7 +77,7 @@ def combinations(space: Mapping[str, tuple[Any, ...]]) -> Iterator[dict[str, Any
         yield dict(zip(space, values, strict=True))
 
 
-def _best(scores: pd.DataFrame) -> dict[str, dict[str, Any]]:
+def _best(scores: pd.DataFrame) -> Choice:
     """Settings of the candidate with the lowest mean score, for each method."""
     means = scores.groupby("method", sort=False)["IBS"].mean()
     best: dict[str, tuple[float, dict[str, Any]]] = {}

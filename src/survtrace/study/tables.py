@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 import pandas as pd
 
 from survtrace.metrics import corrected_t_test
+from survtrace.study.published import printed
 from survtrace.study.scoring import SCORES
 
 HIGHER_IS_BETTER = ("C25", "C50", "C75")
+SECONDS = ("fit_seconds", "predict_seconds")
 
 
-def summarise(scores: pd.DataFrame) -> pd.DataFrame:
+def summarise(scores: pd.DataFrame, seconds: pd.DataFrame | None = None) -> pd.DataFrame:
     """Mean and standard deviation over splits, and the rank of each method in each cell.
+
+    With the seconds of each job, also their means.
 
     Examples
     --------
@@ -32,7 +38,11 @@ def summarise(scores: pd.DataFrame) -> pd.DataFrame:
             .rank(ascending=name not in HIGHER_IS_BETTER, method="min")
         )
         table[f"{name} sd"], table[f"{name} rank"] = deviation[name], ranks.astype("Int64")
-    return table.reset_index()
+    table = table.reset_index()
+    if seconds is None:
+        return table
+    mean_seconds = seconds.groupby(["data", "method"])[list(SECONDS)].mean().reset_index()
+    return table.merge(mean_seconds, on=["data", "method"], how="left")
 
 
 def compare_with(
@@ -47,8 +57,8 @@ def compare_with(
     shown = [name for name in SCORES if name in scores and scores[name].notna().any()]
     own = scores[scores["method"] == reference].set_index(index)
     for method, theirs in scores[scores["method"] != reference].groupby("method", sort=False):
-        differences = theirs.set_index(index)[shown] - own[shown]
-        for (data, cause), group in differences.groupby(level=["data", "cause"], sort=False):
+        changes = theirs.set_index(index)[shown] - own[shown]
+        for (data, cause), group in changes.groupby(level=["data", "cause"], sort=False):
             for name in shown:
                 values = group[name].dropna().to_numpy()
                 if len(values) < 2 or np.ptp(values) == 0:
@@ -61,38 +71,85 @@ def compare_with(
                         "method": method,
                         "score": name,
                         "difference": found.difference,
+                        "t": found.difference / found.standard_error,
                         "p": found.p_value,
                     }
                 )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["data", "cause", "method", "score", "difference", "t", "p"])
 
 
-def as_markdown(summary: pd.DataFrame, columns: tuple[str, ...]) -> str:
-    """A table for each data set and cause; the best of each column in bold."""
+def as_markdown(summary: pd.DataFrame, columns: Sequence[str]) -> str:
+    """A table for each data set and cause; the best of each column in bold.
+
+    ``rank`` is the mean rank over the columns. Where the paper printed a number it stands beside.
+    """
     parts = []
-    for (data, cause), group in summary.groupby(["data", "cause"], sort=False):
-        several = len(summary.loc[summary["data"] == data, "cause"].unique()) > 1
-        head = f"**{data}, cause {cause}**" if several else f"**{data}**"
-        lines = [f"{head}\n", "| method | " + " | ".join(columns) + " |"]
-        lines.append("|---" * (len(columns) + 1) + "|")
-        for _, row in group.iterrows():
-            cells = [_cell(row, name, "**{}**") for name in columns]
-            lines.append(f"| {row['method']} | " + " | ".join(cells) + " |")
+    for data, cause, group in _groups(summary):
+        heads, rows = _columns(group, data, cause, columns, "**{}**")
+        lines = [f"{_title(summary, data, cause)}\n", f"| method | {' | '.join(heads)} |"]
+        lines.append("|---" * (len(heads) + 1) + "|")
+        lines += [f"| {method} | {' | '.join(cells)} |" for method, cells in rows]
         parts.append("\n".join(lines))
     return "\n\n".join(parts) + "\n"
 
 
-def as_latex(summary: pd.DataFrame, columns: tuple[str, ...]) -> str:
+def as_latex(summary: pd.DataFrame, columns: Sequence[str]) -> str:
     """The same tables as LaTeX tabulars."""
     parts = []
-    for (data, cause), group in summary.groupby(["data", "cause"], sort=False):
-        lines = [f"% {data}, cause {cause}", r"\begin{tabular}{l" + "r" * len(columns) + "}"]
-        lines.append("method & " + " & ".join(columns) + r" \\ \hline")
-        for _, row in group.iterrows():
-            cells = [_cell(row, name, r"\textbf{{{}}}") for name in columns]
-            lines.append(f"{row['method']} & " + " & ".join(cells) + r" \\")
+    for data, cause, group in _groups(summary):
+        heads, rows = _columns(group, data, cause, columns, r"\textbf{{{}}}")
+        lines = [f"% {data}, cause {cause}", r"\begin{tabular}{l" + "r" * len(heads) + "}"]
+        lines.append("method & " + " & ".join(heads) + r" \\ \hline")
+        lines += [f"{method} & {' & '.join(cells)} \\\\" for method, cells in rows]
         parts.append("\n".join([*lines, r"\end{tabular}"]))
     return "\n\n".join(parts) + "\n"
+
+
+def differences(comparison: pd.DataFrame, columns: Sequence[str]) -> str:
+    """Markdown of what `compare_with` found: each method minus SurvTRACE, corrected t, p."""
+    parts = []
+    for data, cause, group in _groups(comparison):
+        title = f"{_title(comparison, data, cause)}: difference to SurvTRACE (corrected t, p)\n"
+        shown = [name for name in columns if (group["score"] == name).any()]
+        lines = [title, f"| method | {' | '.join(shown)} |", "|---" * (len(shown) + 1) + "|"]
+        for method, own in group.groupby("method", sort=False):
+            found = {row["score"]: _difference(row) for _, row in own.iterrows()}
+            cells = [found.get(name, "-") for name in shown]
+            lines.append(f"| {method} | {' | '.join(cells)} |")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def _groups(table: pd.DataFrame) -> Iterator[tuple[str, object, pd.DataFrame]]:
+    for (data, cause), group in table.groupby(["data", "cause"], sort=False):
+        yield str(data), cause, group
+
+
+def _title(table: pd.DataFrame, data: str, cause: object) -> str:
+    several = len(table.loc[table["data"] == data, "cause"].unique()) > 1
+    return f"**{data}, cause {cause}**" if several else f"**{data}**"
+
+
+def _columns(
+    group: pd.DataFrame, data: str, cause: object, columns: Sequence[str], bold: str
+) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Heads of the columns, and each method with its cells."""
+    rank = group[[f"{name} rank" for name in columns]].astype(float).mean(axis=1)
+    known = {
+        name: [printed(data, cause, method, name) for method in group["method"]] for name in columns
+    }
+    beside = [name for name in columns if any(value is not None for value in known[name])]
+    timed = [name for name in SECONDS if name in group]
+    heads = [*columns, "rank", *(f"paper's {name}" for name in beside)]
+    heads += [name.replace("_seconds", " s") for name in timed]
+    rows = []
+    for place, (_, row) in enumerate(group.iterrows()):
+        cells = [_cell(row, name, bold) for name in columns]
+        cells.append(f"{rank.iloc[place]:.1f}")
+        cells += [_number(known[name][place], "{:.3f}") for name in beside]
+        cells += [_number(row[name], "{:.3g}") for name in timed]
+        rows.append((row["method"], cells))
+    return heads, rows
 
 
 def _cell(row: pd.Series, name: str, bold: str) -> str:
@@ -101,3 +158,11 @@ def _cell(row: pd.Series, name: str, bold: str) -> str:
     spread = row[f"{name} sd"]
     text = f"{row[name]:.4f}" + (f" ({spread:.3f})" if np.isfinite(spread) else "")
     return bold.format(text) if row[f"{name} rank"] == 1 else text
+
+
+def _number(value: float | None, form: str) -> str:
+    return "-" if value is None or np.isnan(value) else form.format(value)
+
+
+def _difference(row: pd.Series) -> str:
+    return f"{row['difference']:+.4f} ({row['t']:.1f}, {row['p']:.2g})"

@@ -6,28 +6,16 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from survtrace.errors import SavedFileError, SettingError
-from survtrace.training.averaging import RunningAverage
-from survtrace.training.early_stopping import EarlyStopping
-from survtrace.training.history import History
+from survtrace.training.state import State
 
 FILE = "training.safetensors"
-
-
-class State(NamedTuple):
-    """All that training remembers between epochs."""
-
-    network: torch.nn.Module
-    optimiser: torch.optim.Optimizer
-    average: RunningAverage
-    stopping: EarlyStopping
-    history: History
 
 
 class Checkpoint:
@@ -67,6 +55,7 @@ class Checkpoint:
                 f"the checkpoint folder {self.path.parent} holds a fit of other data or settings. "
                 "Choose another folder, or delete this one to start anew."
             )
+        state.keep(~tensors["stopping.stopped"].to(state.stopping.stopped.device))
         _restore_optimiser(state, tensors)
         with torch.no_grad():
             for name, tensor in _tensors(state).items():

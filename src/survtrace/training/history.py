@@ -16,7 +16,7 @@ PARTS = ("survival_loss", "mortality_loss", "stay_loss")
 
 
 class History:
-    """One row for each epoch and member."""
+    """One row for each epoch and member still learning."""
 
     def __init__(self, records: list[dict[str, Any]] | None = None) -> None:
         self.records = records or []
@@ -25,21 +25,28 @@ class History:
     def add(
         self,
         epoch: int,
+        members: torch.Tensor,
         training: torch.Tensor,
         validation: torch.Tensor,
         improved: torch.Tensor,
     ) -> None:
-        """Note the mean training losses (part, member) and validation losses of an epoch."""
+        """Note the mean training losses (part, member) and validation losses of some members."""
         now = time.perf_counter()
         seconds, self._clock = now - self._clock, now
-        for member, losses in enumerate(training.T.tolist()):
+        for member, losses, loss, better in zip(
+            members.tolist(),
+            training.T.tolist(),
+            validation.tolist(),
+            improved.tolist(),
+            strict=True,
+        ):
             self.records.append(
                 {
                     "epoch": epoch,
                     "member": member,
                     **dict(zip(PARTS, losses, strict=True)),
-                    "validation_loss": validation[member].item(),
-                    "improved": bool(improved[member]),
+                    "validation_loss": loss,
+                    "improved": better,
                     "seconds": seconds,
                 }
             )

@@ -12,9 +12,10 @@ from survtrace.errors import TrainingError
 from survtrace.losses.objective import Tasks, objective, survival_loss
 from survtrace.network.assembly import Logits, Network
 from survtrace.training.averaging import RunningAverage
-from survtrace.training.checkpoint import Checkpoint, State
+from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.early_stopping import EarlyStopping
 from survtrace.training.history import History, progress_bar
+from survtrace.training.state import State
 
 
 @dataclass(frozen=True)
@@ -55,12 +56,14 @@ def train(
     try:
         with progress_bar(verbose, plan.max_epochs, device) as bar:
             for epoch in range(first, plan.max_epochs):
-                if stopping.stopped.all():
+                members = stopping.learning
+                if len(members) == 0:
                     break
+                own, seeds = draws.of(members), [plan.seeds[m] for m in members.tolist()]
                 network.train()
                 network.seed_dropout(plan.dropout_seed + epoch)
                 losses = []
-                for subjects in shuffled_walk(draws.training, plan.batch_size, plan.seeds, epoch):
+                for subjects in shuffled_walk(own.training, plan.batch_size, seeds, epoch):
                     batch = cohort.take(subjects.to(device))
                     logits: Logits = network(batch.rows, batch.values)
                     parts = objective(*logits, batch, plan.tasks, epoch)
@@ -73,10 +76,12 @@ def train(
                 training = torch.stack(losses)
                 _require_finite(training, epoch)
                 with average.in_place():
-                    validation = validation_loss(network, cohort, draws)
+                    validation = validation_loss(network, cohort, own)
                     improved = stopping.update(network, validation, epoch)
-                history.add(epoch, training.mean(0), validation, improved)
+                history.add(epoch, members, training.mean(0), validation, improved)
                 bar.show(epoch, stopping.best_loss, stopping.stopped)
+                if stopping.stopped[members].any():
+                    state.keep(~stopping.stopped[members])
                 if checkpoint:
                     checkpoint.save(epoch, state)
     except KeyboardInterrupt:
@@ -105,7 +110,7 @@ def validation_loss(
 ) -> Float[Tensor, " member"]:
     """Survival loss of each member on its own validation subjects; the auxiliary tasks aside."""
     network.eval()
-    total = torch.zeros(network.shape.n_members, device=network.level.device)
+    total = torch.zeros(len(draws.validation), device=network.level.device)
     for subjects in torch.from_numpy(draws.validation).split(chunk, dim=1):
         batch = cohort.take(subjects.to(total.device))
         logits = network.causes(network.represent(batch.rows, batch.values))
