@@ -1,7 +1,9 @@
 """A study runs every job once, resumes after a kill, and tells the truth in its tables."""
 
 import json
+import time
 from functools import partial
+from multiprocessing import get_context
 
 import numpy as np
 import pandas as pd
@@ -94,6 +96,26 @@ def test_a_run_broken_off_goes_on_and_ends_with_the_same_scores(small_task, tmp_
     run_jobs(JOBS, refused, tmp_path / "resumed", load=load)
     whole, resumed = (tmp_path / name / "scores.csv" for name in ("whole", "resumed"))
     assert whole.read_bytes() == resumed.read_bytes()
+
+
+def run_tiny(folder):
+    run_jobs(JOBS, METHODS, folder, load=load_tiny)
+
+
+def test_a_run_killed_in_the_middle_ends_with_the_same_scores(tmp_path):
+    run_tiny(tmp_path / "whole")
+    victim = get_context("fork").Process(target=run_tiny, args=(tmp_path / "killed",))
+    victim.start()
+    kept = tmp_path / "killed" / "jobs"
+    while not list(kept.glob("*.json")):
+        assert victim.is_alive()
+        time.sleep(0.001)
+    victim.kill()
+    victim.join()
+    assert not (tmp_path / "killed" / "scores.csv").exists(), "it ended before it was killed"
+    run_tiny(tmp_path / "killed")
+    whole, killed = (tmp_path / name / "scores.csv" for name in ("whole", "killed"))
+    assert whole.read_bytes() == killed.read_bytes()
 
 
 def test_ranks_and_bold_go_to_the_best():
