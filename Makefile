@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint format study benchmarks clean
+.PHONY: demo test lint format docs study benchmarks clean
 
 demo: .venv/.installed
 	$(BIN)/survtrace demo --out demo
@@ -20,6 +20,9 @@ format: .venv/.installed
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+docs: .venv/.installed
+	$(BIN)/mkdocs build --strict
+
 study: .venv/.installed
 	$(BIN)/survtrace benchmark paper-single --processes 2 --out benchmarks/results/paper-single
 	$(BIN)/survtrace benchmark paper-competing --processes 2 --out benchmarks/results/paper-competing
@@ -33,9 +36,12 @@ benchmarks: .venv/.installed
 	$(BIN)/python benchmarks/members.py
 	$(BIN)/python benchmarks/coherence.py
 	$(BIN)/python benchmarks/resume.py
+	$(BIN)/python benchmarks/predict_stream.py
+	$(BIN)/python benchmarks/serve_load.py
+	$(BIN)/python benchmarks/seer_size.py --members 1
 
 clean:
-	rm -rf .venv demo
+	rm -rf .venv demo site
 
 .venv/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

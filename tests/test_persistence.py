@@ -185,6 +185,16 @@ def test_a_note_that_contradicts_itself_is_refused(saved, change):
         load(saved)
 
 
+def test_an_early_file_without_quantiles_says_the_same(saved, fitted_three, three_causes):
+    def forget(note):
+        for known in note["encoding"].values():
+            for name in ("low", "typical", "high"):
+                known.pop(name, None)
+
+    edit(saved, forget)
+    same(fitted_three, load(saved), *three_causes)
+
+
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "swapped"])
 def test_damaged_tensors_are_refused(saved, fitted_one, damage):
     content = bytearray((saved / TENSORS).read_bytes())

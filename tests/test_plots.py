@@ -8,12 +8,17 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
+from survtrace import DataError, SettingError  # noqa: E402
 from survtrace.plots import (  # noqa: E402
     plot_attention,
     plot_calibration,
     plot_differences,
     plot_history,
+    plot_importance,
     plot_incidence,
+    plot_partial_dependence,
+    plot_risk_groups,
+    plot_scores_over_time,
     plot_stacked,
     plot_survival,
 )
@@ -54,6 +59,27 @@ def test_stacked_states_fill_the_whole_height():
     assert ax.get_legend_handles_labels()[1] == ["heart", "other", "event-free"]
     top = ax.collections[-1].get_paths()[0].vertices[:, 1].max()
     assert top == pytest.approx(1)
+
+
+def test_bars_on_stacked_states_are_two_deviations_of_each_cause():
+    times = np.linspace(0, 10, 50)
+    incidence = np.stack([times / 100, times / 50])
+    deviation = np.full((2, 50), 0.01)
+    ax = plot_stacked(times, incidence, ["heart", "other"], deviation=deviation)
+    bars = [bar for container in ax.containers for bar in container.lines[2][0].get_segments()]
+    assert len(bars) == 6
+    assert all(bar[1, 1] - bar[0, 1] == pytest.approx(0.04) for bar in bars)
+    assert len({bar[0, 0] for bar in bars}) == 6  # none hides another
+
+
+def test_stacked_states_differ_by_hatching_too():
+    ax = plot_stacked(TIMES, INCIDENCE, ["heart", "other"])
+    assert ax.collections[0].get_hatch() != ax.collections[1].get_hatch()
+
+
+def test_attention_that_is_nearly_even_looks_nearly_even():
+    ax = plot_attention([[0.49, 0.51], [0.5, 0.5]], "ab")
+    assert ax.images[0].get_clim() == (0, 0.51)
 
 
 def test_the_attention_map_names_rows_and_columns():
@@ -115,6 +141,131 @@ def test_history_marks_the_best_epoch_of_each_member():
     assert [(mark.get_xdata()[0], mark.get_ydata()[0]) for mark in marks] == [(1, 1.7), (0, 1.8)]
 
 
-def test_axes_given_are_drawn_on():
+def test_a_second_calibration_curve_looks_different_and_fits_in():
+    ax = plot_calibration([0.1, 0.2], [0.1, 0.3], label="heart")
+    plot_calibration([0.1, 0.6], [0.1, np.nan], label="other", ax=ax)
+    _, first, second = ax.lines
+    assert first.get_color() != second.get_color()
+    assert first.get_marker() != second.get_marker()
+    assert ax.get_xlim()[1] > 0.6
+
+
+def test_the_first_training_loss_does_not_set_the_scale_of_the_history():
+    losses = {"survival_loss": [9.0, 1.5, 1.4], "validation_loss": [1.6, 1.5, 1.55]}
+    history = pd.DataFrame(
+        {"epoch": [0, 1, 2], "member": 0, **losses, "improved": [True, True, False]}
+    )
+    assert plot_history(history).get_ylim()[1] < 2
+
+
+def test_scores_over_time_are_a_line_for_each_method_with_its_interval():
+    scores = np.array([[0.7, 0.72, 0.7], [0.6, 0.6, 0.62]])
+    ax = plot_scores_over_time(
+        TIMES, scores, ["own", "rival"], low=scores - 0.1, high=scores + 0.1,
+        score="concordance", reference=0.5,
+    )  # fmt: skip
+    reference, own, rival = ax.lines
+    assert list(reference.get_ydata()) == [0.5, 0.5]
+    np.testing.assert_array_equal(own.get_ydata(), scores[0])
+    assert own.get_linestyle() != rival.get_linestyle()
+    heights = ax.collections[1].get_paths()[0].vertices[:, 1]
+    assert (heights.min(), heights.max()) == pytest.approx((0.5, 0.72))
+
+
+def test_risk_groups_are_cut_at_quantiles_and_drawn_by_kaplan_meier():
+    y = {"event": [1, 2, 0, 1, 1, 0], "duration": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}
+    ax = plot_risk_groups(y, [0.9, 0.8, 0.5, 0.6, 0.1, 0.2], unit="years")
+    assert [line.get_label() for line in ax.lines] == [
+        "low (n = 2)",
+        "middle (n = 2)",
+        "high (n = 2)",
+    ]
+    high = ax.lines[-1]
+    np.testing.assert_array_equal(high.get_xdata(), [0, 1, 2])
+    np.testing.assert_array_equal(high.get_ydata(), [1, 0.5, 0])
+    assert high.get_drawstyle() == "steps-post"
+
+
+def test_numbers_at_risk_count_those_still_followed_at_each_tick():
+    y = {"event": [1, 0, 0, 1], "duration": [2.0, 4.0, 4.0, 6.0]}
+    ax = plot_risk_groups(y, [0.9, 0.8, 0.1, 0.2], groups=2)
+    ticks = [tick for tick in ax.get_xticks() if 0 <= tick <= 6]
+    written = [text.get_text() for text in ax.texts]
+    assert written[0] == "at risk"
+    assert written[1] == "low"
+    low = np.array([4.0, 6.0])
+    assert written[2 : 2 + len(ticks)] == [str((low >= tick).sum()) for tick in ticks]
+    assert written[2 + len(ticks)] == "high"
+
+
+def test_many_risk_groups_are_numbered_and_equal_risks_stay_together():
+    y = {"event": [1] * 8, "duration": np.arange(1.0, 9.0)}
+    ax = plot_risk_groups(y, [0, 0, 0, 0, 0, 1, 2, 3], groups=4)
+    assert [line.get_label() for line in ax.lines] == [
+        "1 (lowest) (n = 5)",
+        "3 (n = 1)",
+        "4 (highest) (n = 2)",
+    ]
+
+
+def test_risk_groups_want_a_number_for_each_subject():
+    with pytest.raises(DataError, match=r"one finite number for each of 2 .*est\.predict"):
+        plot_risk_groups({"event": [1, 0], "duration": [1.0, 2.0]}, [0.5])
+    with pytest.raises(SettingError, match="a name for each or none; got 2 and"):
+        plot_risk_groups({"event": [1, 0], "duration": [1.0, 2.0]}, [1, 2], groups=2, names=["a"])
+
+
+def test_the_most_important_covariate_stands_on_top_with_its_interval():
+    ax = plot_importance([0.1, 0.3], [0.0, 0.25], [0.2, 0.4], ["sex", "age"])
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["age", "sex"]
+    assert ax.yaxis_inverted()
+    bars = ax.containers[0].lines[2][0].get_segments()
+    np.testing.assert_allclose([bar[:, 0] for bar in bars], [[0.25, 0.4], [0.0, 0.2]])
+
+
+def test_importances_of_several_causes_stand_side_by_side():
+    middle = np.array([[0.1, 0.3], [0.2, 0.0]])
+    ax = plot_importance(middle, middle - 0.1, middle + 0.1, "ab", causes=["heart", "other"])
+    first, second = (line for line in ax.lines if line.get_label() in ("heart", "other"))
+    assert (first.get_ydata() < second.get_ydata()).all()
+    assert first.get_marker() != second.get_marker()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["heart", "other"]
+
+
+def test_dependence_on_numbers_is_a_line_and_missing_stands_apart():
+    values = [1.0, 2.0, 4.0, np.nan]
+    ax = plot_partial_dependence(values, [0.1, 0.2, 0.3, 0.15], low=[0.0] * 4, high=[0.4] * 4)
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), [1, 2, 4])
+    assert ax.get_xticklabels()[-1].get_text() == "missing"
+    assert ax.lines[-1].get_xdata()[0] > 4
+    assert len(ax.collections) == 2  # a band, and the bar of the missing
+
+
+def test_dependence_on_categories_is_points_for_each_cause():
+    incidence = np.array([[0.1, 0.2], [0.3, 0.4]])
+    ax = plot_partial_dependence(["f", "m"], incidence, causes=["heart", "other"], covariate="sex")
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["f", "m"]
+    assert ax.get_legend_handles_labels()[1] == ["heart", "other"]
+    np.testing.assert_array_equal(ax.get_legend_handles_labels()[0][1].get_ydata(), incidence[1])
+    assert ax.get_xlabel() == "sex"
+
+
+def test_a_bar_may_lie_beside_its_point():
+    """A mean of many small and a few large values lies above their middle half."""
+    ax = plot_partial_dependence(["f"], [0.5], low=[0.1], high=[0.3])
+    np.testing.assert_allclose(ax.collections[0].get_segments()[0][:, 1], [0.1, 0.3])
+    ax = plot_importance([0.5], [0.1], [0.3], ["sex"])
+    np.testing.assert_allclose(ax.collections[0].get_segments()[0][:, 0], [0.1, 0.3])
+
+
+def test_long_names_of_categories_are_slanted():
+    names = [f"a rather long category {k}" for k in range(4)]
+    labels = plot_partial_dependence(names, [0.1] * 4).get_xticklabels()
+    assert {label.get_rotation() for label in labels} == {45}
+
+
+def test_axes_given_are_drawn_on_and_get_no_legend():
     _, ax = plt.subplots()
     assert plot_incidence(TIMES, INCIDENCE, [1, 2], ax=ax) is ax
+    assert ax.get_legend() is None
+    assert plot_incidence(TIMES, INCIDENCE, [1, 2]).get_legend() is not None

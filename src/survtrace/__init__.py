@@ -1,8 +1,9 @@
 """SurvTRACE: transformers for survival analysis with competing events."""
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
-from survtrace.data.outcome import Surv
 from survtrace.errors import (
     DataError,
     DataWarning,
@@ -11,8 +12,11 @@ from survtrace.errors import (
     SurvtraceError,
     TrainingError,
 )
-from survtrace.estimator import SurvTRACE
-from survtrace.persistence import load
+
+if TYPE_CHECKING:
+    from survtrace.data.outcome import Surv
+    from survtrace.estimator import SurvTRACE
+    from survtrace.persistence import load
 
 __version__ = version("survtrace")
 __all__ = [
@@ -26,3 +30,16 @@ __all__ = [
     "TrainingError",
     "load",
 ]
+
+ON_DEMAND = {
+    "Surv": "survtrace.data.outcome",
+    "SurvTRACE": "survtrace.estimator",
+    "load": "survtrace.persistence",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs torch when it is first asked for: the command answers at once."""
+    if name not in ON_DEMAND:
+        raise AttributeError(f"module 'survtrace' has no attribute {name!r}")
+    return getattr(import_module(ON_DEMAND[name]), name)

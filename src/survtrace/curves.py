@@ -6,12 +6,21 @@ fraction rho leaves survival S exp(-rho H) and adds S (h_k / H) (1 - exp(-rho H)
 incidence of cause k. Survival and incidences therefore sum to 1, whatever the network says.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from numpy.polynomial.legendre import leggauss
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
+
+from survtrace.errors import DataError
+
+Average = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 class Place(NamedTuple):
@@ -65,6 +74,24 @@ def incidence(
     lived = -torch.expm1(-at.fraction * _pick(total, at)).unsqueeze(2)
     causes = Place(at.interval.unsqueeze(1), at.fraction)
     return _pick(earlier, causes) + _pick(entered * share, causes) * lived
+
+
+def average_survival(
+    hazard: Float[Tensor, "member subject cause interval"],
+    cuts: Float[Tensor, " cut"],
+    times: Float[Tensor, " time"],
+) -> Float[Tensor, "subject time"]:
+    """Survival, averaged over members."""
+    return survival(hazard, place(times.view(1, -1), cuts)).mean(0)
+
+
+def average_incidence(
+    hazard: Float[Tensor, "member subject cause interval"],
+    cuts: Float[Tensor, " cut"],
+    times: Float[Tensor, " time"],
+) -> Float[Tensor, "subject cause time"]:
+    """Incidence of each cause, averaged over members."""
+    return incidence(hazard, place(times.view(1, -1), cuts)).mean(0)
 
 
 def net_incidence(
@@ -138,6 +165,59 @@ def crossing_time(
         alive = survival(hazard, place(middle, cuts)).mean(0) > levels
         low, high = torch.where(alive, middle, low), torch.where(alive, high, middle)
     return torch.where(never, torch.inf, high)
+
+
+@dataclass(frozen=True, eq=False)
+class CurveFunction:
+    """One subject's curve as a function of time, called like scikit-survival's StepFunction.
+
+    It does not step: between its knots it is the estimator's own answer. Like a StepFunction it
+    refuses times outside its domain and gives a plain number for a single time.
+
+    Attributes
+    ----------
+    x, y
+        Knots, and the curve's values there.
+    domain
+        Where it may be called: from 0 to the end of the time grid.
+
+    Examples
+    --------
+    >>> cuts = np.array([0.0, 10.0])
+    >>> curve = CurveFunction(cuts, np.full((1, 1, 1), 0.5), cuts, average_survival)
+    >>> curve.y.round(4), round(float(curve(5.0)), 4)
+    (array([1.    , 0.6065]), 0.7788)
+    """
+
+    x: NDArray[np.float64]
+    hazard: Float[np.ndarray, "member cause interval"] = field(repr=False)
+    cuts: NDArray[np.float64] = field(repr=False)
+    average: Average = field(repr=False)
+    cause: int | None = field(default=None, repr=False)
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """The first and the last time at which the curve may be called."""
+        return 0.0, float(self.cuts[-1])
+
+    @cached_property
+    def y(self) -> NDArray[np.float64]:
+        """The curve's values at ``x``."""
+        return np.atleast_1d(self(self.x))
+
+    def __call__(self, x: ArrayLike) -> Any:
+        """The curve at times ``x`` of its domain."""
+        times = np.array(x, dtype=np.float64, ndmin=1)
+        if not ((times >= 0) & (times <= self.domain[1])).all():
+            raise DataError(
+                f"a curve is known from 0 to {self.domain[1]:g}; got x={x!r}. Ask within these "
+                "times, or predict an array, which has the setting extrapolate."
+            )
+        arrays = self.hazard, self.cuts, times.ravel()
+        hazard, cuts, points = (torch.from_numpy(array) for array in arrays)
+        average = self.average(hazard.unsqueeze(1), cuts, points)[0].numpy()
+        values = (average if self.cause is None else average[self.cause]).reshape(times.shape)
+        return values[0] if len(values) == 1 else values
 
 
 def _lived(hazard: Tensor, at: Place) -> Tensor:

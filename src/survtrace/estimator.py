@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from survtrace import curves
-from survtrace.curves import Place
+from survtrace.curves import Average, CurveFunction, Place
 from survtrace.data.covariates import open_table
 from survtrace.data.outcome import informative, read_outcome, require_same_subjects
-from survtrace.errors import DataError
+from survtrace.errors import DataError, SettingError
 from survtrace.losses.objective import Tasks
 from survtrace.metrics import censoring_survival, integrated_brier_score
 from survtrace.network.assembly import Network, Shape
@@ -90,7 +90,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
     checkpoint_dir
         Folder that makes the fit resumable: after a kill, the same call goes on where it was.
     prediction_batch_size
-        Subjects per forward pass in predictions; does not change results.
+        Subjects per forward pass in predictions; does not change results. "auto" keeps a pass
+        within a processor's cache, or fills a GPU.
     device, n_threads
         "auto" takes CUDA where there is one. Number of CPU threads, or None for torch's choice.
     random_state
@@ -152,7 +153,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         categorical: Sequence[str | int] | None = None,
         zero_duration: str = "raise",
         checkpoint_dir: str | Path | None = None,
-        prediction_batch_size: int = 4096,
+        prediction_batch_size: int | str = "auto",
         device: str = "auto",
         n_threads: int | None = None,
         random_state: Any = None,
@@ -240,6 +241,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         conditional_after: ArrayLike | None = None,
         extrapolate: str = "constant",
         return_std: bool = False,
+        return_array: bool = True,
     ) -> Any:
         """Probability of being event-free at each time, shape (subject, time).
 
@@ -256,7 +258,14 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             What times beyond the grid get: "constant" (with a warning), "nan", or "raise".
         return_std
             Also return the standard deviation between members.
+        return_array
+            False gives a `CurveFunction` for each subject instead, shape (subject,), called like
+            scikit-survival's step functions: ``[fn(12.0) for fn in functions]``. Its knots are
+            ``times``.
         """
+        if not return_array:
+            _require_plain(conditional_after, return_std)
+            return self._functions(X, times, curves.average_survival, [None])[:, 0]
 
         def curve(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
             return curves.survival(hazard, at)
@@ -272,6 +281,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         conditional_after: ArrayLike | None = None,
         extrapolate: str = "constant",
         return_std: bool = False,
+        return_array: bool = True,
     ) -> Any:
         """Probability that each cause has struck by each time, shape (subject, cause, time).
 
@@ -280,6 +290,10 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         chosen = self._cause_index(cause)
+        if not return_array:
+            _require_plain(conditional_after, return_std)
+            every = range(len(self.causes_))
+            return self._functions(X, times, curves.average_incidence, every)[:, chosen]
 
         def curve(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
             incidence = curves.incidence(hazard, at)[:, :, chosen]
@@ -318,13 +332,17 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         cause: Any = None,
         *,
         extrapolate: str = "constant",
-    ) -> Array:
+        return_array: bool = True,
+    ) -> Any:
         """Cumulative hazard of each cause, shape (subject, cause, time) or (subject, time).
 
         Summed over causes it is minus the logarithm of survival.
         """
         check_is_fitted(self)
         chosen, forecast = self._cause_index(cause), self._forecast()
+        if not return_array:
+            every = range(len(self.causes_))
+            return self._functions(X, times, curves.cumulative_hazard, every)[:, chosen]
         asked, outside = read_times(times, self.time_grid_, extrapolate)
         cuts, points = forecast.on_device(self.time_grid_), forecast.on_device(asked)
 
@@ -576,6 +594,20 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             return _blank(mean, outside)
         return _blank(mean, outside), _blank(deviation, outside)
 
+    def _functions(
+        self, X: Any, times: ArrayLike | None, average: Average, causes: Sequence[int | None]
+    ) -> NDArray[np.object_]:
+        """Averaged curves as functions, shape (subject, cause)."""
+        check_is_fitted(self)
+        knots, _ = read_times(times, self.time_grid_, "raise")
+        with threads(self.n_threads):
+            hazards = self._forecast().each(X, 1, lambda hazard: hazard.transpose(0, 1))
+        functions = [
+            [CurveFunction(knots, hazard, self.time_grid_, average, cause) for cause in causes]
+            for hazard in hazards
+        ]
+        return np.array(functions, dtype=object)
+
     def _cause_index(self, cause: Any) -> Any:
         """Where a cause lies on the cause axis; all of it for None."""
         if cause is None:
@@ -594,6 +626,15 @@ def automatic_batch_size(n_rows: int) -> int:
     [64, 128, 1024]
     """
     return int(2 ** np.clip(np.floor(np.log2(max(n_rows, 1) / 100)), 6, 10))
+
+
+def _require_plain(conditional_after: ArrayLike | None, return_std: bool) -> None:
+    """Refuse what a function of time does not know."""
+    if conditional_after is not None or return_std:
+        raise SettingError(
+            "return_array=False gives curves from time 0, without deviations; got "
+            "conditional_after or return_std. Leave them out, or predict an array."
+        )
 
 
 def _score_times(event_times: Array) -> Array:

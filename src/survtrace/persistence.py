@@ -123,10 +123,7 @@ def _write_folder(path: Path, note: Mapping[str, Any], tensors: Mapping[str, Ten
 
     An earlier saved estimator at ``path`` is replaced; any other file or folder is refused.
     """
-    if path.exists() and not _may_be_replaced(path):
-        raise SavedFileError(
-            f"{path} exists and holds no saved estimator; it is left alone. Choose another path."
-        )
+    require_replaceable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     content = safetensors.torch.save(
         {name: tensor.contiguous().cpu() for name, tensor in tensors.items()}
@@ -144,6 +141,14 @@ def _write_folder(path: Path, note: Mapping[str, Any], tensors: Mapping[str, Ten
         if path.exists():
             shutil.move(path, Path(temporary) / "old")
         new.rename(path)
+
+
+def require_replaceable(path: Path) -> None:
+    """Refuse a path that holds anything but an estimator of ours."""
+    if path.exists() and not _may_be_replaced(path):
+        raise SavedFileError(
+            f"{path} exists and holds no saved estimator; it is left alone. Choose another path."
+        )
 
 
 def _may_be_replaced(path: Path) -> bool:

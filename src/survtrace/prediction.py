@@ -32,7 +32,7 @@ class Forecast:
     network: Network
     encoding: Encoding
     cuts: Array
-    batch_size: int
+    batch_size: int | str
     device: torch.device
 
     def curve(
@@ -112,13 +112,18 @@ class Forecast:
         fill = np.minimum(np.arange(-(-len(rows) // BLOCK) * BLOCK), len(rows) - 1)
         rows, values = rows[fill], values[fill]
         self.network.to(self.device).eval()
-        batch_size = -(-self.batch_size // BLOCK) * BLOCK
+        batch_size = -(-self._batch_size() // BLOCK) * BLOCK
         for first in range(0, len(rows), batch_size):
             some = slice(first, first + batch_size)
             yield (
                 torch.from_numpy(rows[some]).to(self.device),
                 torch.from_numpy(values[some]).to(self.device),
             )
+
+    def _batch_size(self) -> int:
+        if self.batch_size != "auto":
+            return int(self.batch_size)
+        return 4096 if self.device.type == "cuda" else 512 // self.network.shape.n_members
 
     def _starts(self, after: ArrayLike, n_subjects: int) -> Tensor:
         start = numbers_or_nan(after)

@@ -90,7 +90,7 @@ RULES: dict[str, Rule] = {
     "ips_clip": between(0, 1, above=True),
     "recalibrate": one_of(True, False, "auto"),
     "zero_duration": one_of("raise", "shift"),
-    "prediction_batch_size": whole(1),
+    "prediction_batch_size": either(whole(1), one_of("auto")),
     "n_threads": either(whole(1), one_of(None)),
     "verbose": one_of(True, False, 0, 1, "auto"),
 }

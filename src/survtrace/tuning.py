@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import Progress
 from sklearn.model_selection import KFold
 
 from survtrace.data.outcome import read_outcome
@@ -110,7 +112,13 @@ def tune(
     )
     ended = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
     done = len(study.get_trials(states=ended))
-    study.optimize(objective, n_trials=max(0, n_trials - done))
+    with Progress(console=Console(stderr=True)) as progress:
+        task = progress.add_task("trials", total=n_trials, completed=done)
+        study.optimize(
+            objective,
+            n_trials=max(0, n_trials - done),
+            callbacks=[lambda study, trial: progress.advance(task)],
+        )
     best: dict[str, Any] = study.best_trial.user_attrs["settings"]
     (folder / "settings.json").write_text(json.dumps(best, indent=1) + "\n")
     return best

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -41,12 +41,25 @@ class Encoded(NamedTuple):
 
 @dataclass(frozen=True)
 class Scale:
-    """A numerical covariate: two rows of the embedding table, "missing" and its own."""
+    """A numerical covariate: two rows of the embedding table, "missing" and its own.
+
+    ``low``, ``typical`` and ``high`` are the 1, 50 and 99 % quantiles of the training rows.
+    """
 
     mean: float
     deviation: float
-    n_rows: int = 2
-    n_silent: int = 1
+    low: float
+    typical: float
+    high: float
+    n_rows: ClassVar[int] = 2
+    n_silent: ClassVar[int] = 1
+
+    @classmethod
+    def around(cls, mean: float, deviation: float, **quantiles: float) -> Scale:
+        """A scale whose quantiles, where they are not known, are guessed from mean and spread."""
+        spread = 2 * deviation
+        guessed = {"low": mean - spread, "typical": mean, "high": mean + spread}
+        return cls(mean, deviation, **{**guessed, **quantiles})
 
     def encode(self, values: NDArray[np.float64]) -> Encoded:
         """Standardise; a missing value becomes 1 times the missing row."""
@@ -57,10 +70,14 @@ class Scale:
 
 @dataclass(frozen=True)
 class Categories:
-    """A categorical covariate: the rows "missing", "unseen", then one per level."""
+    """A categorical covariate: the rows "missing", "unseen", then one per level.
+
+    ``typical`` is the level most training rows have; None if it is not known.
+    """
 
     levels: tuple[str, ...]
-    n_silent: int = 2
+    typical: str | None = None
+    n_silent: ClassVar[int] = 2
 
     @property
     def n_rows(self) -> int:
@@ -115,18 +132,19 @@ class Encoding:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for a file."""
+        kept = ("mean", "deviation", "low", "typical", "high", "levels")
         return {
-            covariate.name: {"mean": column.mean, "deviation": column.deviation}
-            if isinstance(column, Scale)
-            else {"levels": list(column.levels)}
+            covariate.name: {name: vars(column)[name] for name in kept if name in vars(column)}
             for covariate, column in zip(self.covariates, self.columns, strict=True)
         }
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Encoding:
-        """The encoding that `as_dict` described."""
+        """The encoding that `as_dict` described; of an early file, with quantiles guessed."""
         columns = [
-            Categories(tuple(known["levels"])) if "levels" in known else Scale(**known)
+            Categories(tuple(known["levels"]), known.get("typical"))
+            if "levels" in known
+            else Scale.around(**known)
             for known in plain.values()
         ]
         covariates = [
@@ -177,10 +195,15 @@ def _values_of(table: nw.DataFrame[Any], covariate: Covariate) -> Any:
 
 def _learn(values: Column) -> Scale | Categories:
     if isinstance(values, Levels):
-        return Categories(tuple(sorted(set(values.text))))
+        known = values.place[values.place >= 0]
+        typical = values.text[np.bincount(known).argmax()] if len(known) else None
+        return Categories(tuple(sorted(set(values.text))), typical)
     present = values[~np.isnan(values)]
-    mean, deviation = (present.mean(), present.std()) if len(present) else (0.0, 1.0)
-    return Scale(float(mean), float(deviation) if deviation > 0 else 1.0)
+    if not len(present):
+        return Scale.around(0.0, 1.0)
+    mean, deviation = float(present.mean()), float(present.std())
+    low, typical, high = np.quantile(present, [0.01, 0.5, 0.99], method="nearest").tolist()
+    return Scale(mean, deviation if deviation > 0 else 1.0, low, typical, high)
 
 
 def _warn_of_idle_columns(covariates: Sequence[Covariate], columns: Sequence[Column]) -> None:

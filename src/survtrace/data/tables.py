@@ -1,38 +1,65 @@
-"""A table of patients from a file: CSV, Parquet or Feather."""
+"""A table of patients from a file, and its columns by name."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from survtrace.errors import DataError
 
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".feather")
+STANDARD = "-"  # standard input or output, as CSV
+N_MANY = 100
+# Of a text file: numbers to the last digit, and one type for a column, not one for each block.
+EXACT: dict[str, Any] = {"float_precision": "round_trip", "low_memory": False}
 
 
 def read_table(path: str | Path) -> pd.DataFrame:
-    """Read a table by the ending of its name."""
-    path = Path(path)
-    if not path.exists():
-        raise DataError(f"{path} does not exist. Pass the path of a table.")
-    try:
-        if path.name.endswith(".parquet"):
+    """Read a table by the ending of its name; ``-`` is CSV from standard input.
+
+    Examples
+    --------
+    >>> read_table("nowhere.csv")
+    Traceback (most recent call last):
+    survtrace.errors.DataError: nowhere.csv does not exist. Pass the path of a table.
+    """
+    path = require_table(path)
+    with readable(path):
+        if path.suffix == ".parquet":
             return pd.read_parquet(path)
-        if path.name.endswith(".feather"):
+        if path.suffix == ".feather":
             return pd.read_feather(path)
-        if path.name.endswith(SUFFIXES):
-            return pd.read_csv(path, sep="\t" if ".tsv" in path.suffixes else ",")
-    except (ValueError, OSError) as error:
-        raise DataError(f"{path} could not be read as a table ({error}).") from None
-    raise DataError(f"a table must end in one of {', '.join(SUFFIXES)}; got {path.name}.")
+        table = pd.read_csv(text_source(path), sep=separator(path), **EXACT)
+    require_separated(path, list(table.columns))
+    return table
 
 
 def split_outcome(
-    table: pd.DataFrame, duration: str, event: str, drop: Sequence[str] = ()
+    table: pd.DataFrame,
+    duration: str,
+    event: str,
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Covariates and outcome of a table that holds both.
+
+    Parameters
+    ----------
+    table
+        A row for each subject.
+    duration, event
+        The columns of the outcome.
+    drop
+        Columns that are no covariates.
+    categorical
+        Covariates whose numbers are codes; they get a category dtype.
 
     Examples
     --------
@@ -41,8 +68,100 @@ def split_outcome(
     >>> list(X.columns), list(y.columns)
     (['age'], ['event', 'duration'])
     """
-    missing = [name for name in (duration, event, *drop) if name not in table]
-    if missing:
-        raise DataError(f"the table has no column {missing}; it has {list(table.columns)}.")
-    y = pd.DataFrame({"event": table[event], "duration": table[duration]})
-    return table.drop(columns=[duration, event, *drop]), y
+    require_columns(table.columns, [duration, event, *drop, *categorical])
+    X = table.drop(columns=[duration, event, *drop])
+    X = X.astype({name: "category" for name in categorical if name in X})
+    return X, pd.DataFrame({"event": table[event], "duration": table[duration]})
+
+
+def require_columns(columns: Iterable[str], names: Sequence[str], most: int = 30) -> None:
+    """Refuse names that are no columns of a table, and say which may be meant.
+
+    Examples
+    --------
+    >>> require_columns(["id", "months"], ["month"])
+    Traceback (most recent call last):
+    survtrace.errors.DataError: the table has no column 'month'; did you mean 'months'? \
+It has ['id', 'months'].
+    """
+    known = [str(name) for name in columns]
+    missing = [name for name in names if name not in known]
+    if not missing:
+        return
+    near = get_close_matches(missing[0], known, n=1)
+    meant = f"did you mean {near[0]!r}? It" if near else "it"
+    shown = f"{known[:most]} and more" if len(known) > most else known
+    raise DataError(
+        f"the table has no column {', '.join(map(repr, missing))}; {meant} has {shown}."
+    )
+
+
+def likely_identifiers(X: pd.DataFrame) -> list[str]:
+    """Columns that tell rows apart rather than describe them: texts or whole numbers, all distinct.
+
+    Examples
+    --------
+    >>> X = pd.DataFrame({"name": [f"patient {i}" for i in range(200)], "age": [60.5] * 200})
+    >>> likely_identifiers(X)
+    ['name']
+    """
+    if len(X) < N_MANY:
+        return []
+    return [
+        str(name)
+        for name, column in X.items()
+        if not pd.api.types.is_float_dtype(column) and column.is_unique
+    ]
+
+
+def require_table(path: str | Path) -> Path:
+    """The path of a table that exists and whose ending we read."""
+    path = Path(path)
+    if str(path) != STANDARD:
+        require_suffix(path)
+        if not path.exists():
+            raise DataError(f"{path} does not exist. Pass the path of a table.")
+    return path
+
+
+def require_suffix(path: Path) -> None:
+    """Refuse a file whose ending names no kind of table we know."""
+    if not path.name.endswith(SUFFIXES):
+        raise DataError(f"a table must end in one of {', '.join(SUFFIXES)}; got {path.name}.")
+
+
+def separator(path: Path) -> str:
+    """What stands between the columns of a text file."""
+    return "\t" if ".tsv" in path.suffixes else ","
+
+
+def text_source(path: Path) -> Any:
+    """What pandas reads text from: a path, or standard input."""
+    return sys.stdin.buffer if str(path) == STANDARD else path
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Say in our words that a file could not be read."""
+    try:
+        yield
+    except ImportError:
+        raise DataError(
+            f"{path.name} cannot be read or written without pyarrow, which is not installed. "
+            "Install it with: pip install 'survtrace[parquet]'"
+        ) from None
+    except (ValueError, OSError, EOFError, zlib.error) as error:
+        if isinstance(error, DataError):
+            raise
+        name = "standard input" if str(path) == STANDARD else path
+        raise DataError(f"{name} could not be read as a table ({error}).") from None
+
+
+def require_separated(path: Path, columns: Sequence[str]) -> None:
+    """A single column with separators in its name was written by a program of other habits."""
+    seen = next((mark for mark in (";", "\t", ",") if mark in str(columns[0])), None)
+    if len(columns) == 1 and seen:
+        raise DataError(
+            f"the columns of {path.name} must be separated by {separator(path)!r}; they seem to be "
+            f"separated by {seen!r}. Save the table anew, or end its name in .tsv for tabs."
+        )

@@ -77,11 +77,12 @@ def compare_on_table(
     duration: str,
     event: str,
     drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
     n_splits: int = 5,
     methods: dict[str, Callable[..., object]] | None = None,
 ) -> str:
     """Is the transformer worth it on this table? Tables as in a study, and a sentence."""
-    X, y = split_outcome(read_table(table), duration, event, drop)
+    X, y = split_outcome(read_table(table), duration, event, drop, categorical)
     own = Task(table.stem, X, y, random_splits(len(X), n_splits))
     methods = methods or {"SurvTRACE": survtrace, **FLOOR}
     jobs = [Job(own.name, method, split) for method in methods for split in range(n_splits)]

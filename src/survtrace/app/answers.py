@@ -1,0 +1,247 @@
+"""Covariates in, answers out: what the API says, computed by the fitted estimator."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from pydantic import BaseModel
+from torch import Tensor
+
+from survtrace import curves
+from survtrace.app.limits import Limits
+from survtrace.app.schema import CovariateSchema
+from survtrace.curves import Place
+from survtrace.data.covariates import Kind, open_table
+from survtrace.errors import DataError, DataWarning
+from survtrace.estimator import SurvTRACE
+from survtrace.explain import attention_rollout
+from survtrace.prediction import Forecast, choose_device, read_times, threads
+
+Array = NDArray[np.float64]
+NAMED = 20  # columns named in a message, at most
+MAX_COLUMNS = 2_000
+CHUNK = 1_000
+
+
+class Prediction(BaseModel):
+    """Curves of each subject; survival and the incidences of all causes sum to 1."""
+
+    times: list[float]
+    causes: list[str]
+    survival: list[list[float]]
+    survival_std: list[list[float]]
+    incidence: list[list[list[float]]]
+    incidence_std: list[list[list[float]]]
+    warnings: list[str]
+
+
+class Attention(BaseModel):
+    """How much each covariate (row) drew on each other (column), all layers rolled into one."""
+
+    covariates: list[str]
+    attention: list[list[float]]
+    warnings: list[str]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A table with its subjects' probabilities beside it."""
+
+    table: pd.DataFrame
+    warnings: list[str]
+
+    def csv(self) -> Iterator[str]:
+        """The table as text, some rows at a time."""
+        for first in range(0, len(self.table), CHUNK):
+            part = self.table.iloc[first : first + CHUNK]
+            yield part.to_csv(index=False, header=first == 0, lineterminator="\n")
+
+
+class Answers:
+    """A fitted estimator that answers in plain values; remembers no question."""
+
+    def __init__(
+        self, est: SurvTRACE, covariates: Sequence[CovariateSchema], limits: Limits
+    ) -> None:
+        self.est, self.limits = est, limits
+        self.covariates = {covariate.name: covariate for covariate in covariates}
+        self.causes = [str(cause) for cause in est.causes_]
+        self.forecast = Forecast(
+            est.network_,
+            est.encoding_,
+            est.time_grid_,
+            est.prediction_batch_size,
+            choose_device(est.device),
+        )
+
+    def predict(
+        self, subjects: Sequence[Mapping[str, Any]], times: Sequence[float] | None
+    ) -> Prediction:
+        """Curves of each subject at ``times``; a covariate not given is unknown."""
+        with heard() as words:
+            asked, mean, deviation = self._states(self._table(subjects), times)
+        return Prediction.model_construct(
+            times=asked.tolist(),
+            causes=self.causes,
+            survival=mean[:, 0].tolist(),
+            survival_std=deviation[:, 0].tolist(),
+            incidence=mean[:, 1:].tolist(),
+            incidence_std=deviation[:, 1:].tolist(),
+            warnings=words,
+        )
+
+    def attention(self, subject: Mapping[str, Any]) -> Attention:
+        """Attention between the covariates of one subject."""
+        with heard() as words:
+            weights = _finite(self.est.attention(self._checked(self._table([subject]))))
+        return Attention(
+            covariates=list(self.covariates),
+            attention=attention_rollout(weights)[0].tolist(),
+            warnings=words,
+        )
+
+    def score(self, content: bytes, times: Sequence[float] | None) -> Scored:
+        """A CSV table with the probability of each state at each time added to its columns."""
+        with heard() as words:
+            table, own = read_csv(content, self.limits.rows)
+            missing = [name for name in self.covariates if name not in table]
+            if len(missing) == len(self.covariates):
+                raise DataError(
+                    f"the table must have columns named as in /schema; it has none of "
+                    f"{_some(missing)}, but {_some(own.columns.to_list())}. Rename them."
+                )
+            if missing:
+                _warn(f"covariates that are no columns of the table are unknown: {_some(missing)}.")
+            known = table.assign(**dict.fromkeys(missing))
+            asked, mean, _ = self._states(known, times or [self.est.median_event_time_])
+        states = ["survival", *(f"incidence_{cause}" for cause in self.causes)]
+        columns = [f"{state}_{time:g}" for time in asked for state in states]
+        numbers = mean.transpose(0, 2, 1).reshape(len(own), -1)
+        added = pd.DataFrame(numbers.round(6), columns=columns, index=own.index)
+        return Scored(pd.concat([own, added], axis=1), words)
+
+    def _states(self, X: pd.DataFrame, times: Sequence[float] | None) -> tuple[Array, Array, Array]:
+        """Times; probability of each state, (subject, state, time), and its deviation.
+
+        States are event-free and the causes; one pass gives what `predict_survival_function`
+        and `predict_cumulative_incidence` give in two.
+        """
+        asked, _ = read_times(times, self.est.time_grid_, "constant")
+        if np.isinf(asked).any():
+            raise DataError("times must be finite; got infinity. Ask for the end of the grid.")
+        self.limits.check(len(X), len(asked), 1 + len(self.causes))
+        with threads(self.est.n_threads):
+            mean, deviation = self.forecast.curve(
+                self._checked(X), asked, _all_states, with_std=True
+            )
+        assert deviation is not None
+        return asked, _finite(mean), _finite(deviation)
+
+    def _table(self, subjects: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+        """A column for each covariate, and for the first few of other names, to be told of."""
+        given = dict.fromkeys(name for subject in subjects for name in subject)
+        others = [name for name in given if name not in self.covariates]
+        columns = {
+            name: _column([subject.get(name) for subject in subjects], covariate.kind)
+            for name, covariate in self.covariates.items()
+        }
+        return pd.DataFrame({**columns, **dict.fromkeys(others[:NAMED])})
+
+    def _checked(self, X: pd.DataFrame) -> pd.DataFrame:
+        """The same table; values far from the training rows are told of."""
+        for name, covariate in self.covariates.items():
+            if covariate.low is None or covariate.high is None:
+                continue
+            values = pd.to_numeric(X[name], errors="coerce").to_numpy(np.float64, na_value=np.nan)
+            outside = (values < covariate.low) | (values > covariate.high)
+            if outside.any():
+                _warn(
+                    f"{name!r} of {outside.sum()} subject(s) lies outside {covariate.low:g} to "
+                    f"{covariate.high:g}, where nearly all training subjects are; the curves are "
+                    "a guess there."
+                )
+        return X
+
+
+def read_csv(content: bytes, max_rows: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    r"""A CSV table as the library reads it, and as the text it is.
+
+    Examples
+    --------
+    >>> table, text = read_csv(b"id,age\n007,61\n", max_rows=10)
+    >>> table["age"].tolist(), text["id"].tolist()
+    ([61], ['007'])
+    """
+    try:
+        text = content.decode("utf-8-sig")
+        header = next(csv.reader(io.StringIO(text)), [])
+        if len(header) > MAX_COLUMNS:
+            raise DataError(f"a table may have {MAX_COLUMNS} columns; got {len(header)}.")
+        open_table(pd.DataFrame(columns=header))  # names must differ
+        read: dict[str, Any] = {"nrows": max_rows + 1, "index_col": False, "low_memory": False}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # longer than the header
+            table = pd.read_csv(io.StringIO(text), **read)
+            own = pd.read_csv(io.StringIO(text), **read, dtype=str, keep_default_na=False)
+    except DataError:
+        raise
+    except (ValueError, OverflowError, csv.Error, pd.errors.ParserWarning) as error:
+        raise DataError(
+            f"the table could not be read as CSV in UTF-8 ({error}). Write a line of column "
+            "names, then a line for each subject."
+        ) from None
+    return table, own
+
+
+@contextmanager
+def heard() -> Iterator[list[str]]:
+    """Collect what the library warns of, each thing once."""
+    words: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield words
+    said = [str(w.message) for w in caught if issubclass(w.category, DataWarning)]
+    words.extend(dict.fromkeys(said))
+
+
+def _all_states(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
+    survival, incidence = curves.survival(hazard, at), curves.incidence(hazard, at)
+    return torch.cat([survival.unsqueeze(2), incidence], dim=2)
+
+
+def _finite(values: Any) -> Any:
+    if not np.isfinite(values).all():
+        raise DataError(
+            "covariates must be of the size seen in fit; some are so large that the network's "
+            "numbers overflow. Check them, or leave them out as unknown."
+        )
+    return values
+
+
+def _column(values: list[Any], kind: Kind) -> Any:
+    """A column as the library takes it; a text among numbers is left for it to judge."""
+    if kind == "categorical":
+        return pd.Series(values, dtype=object)
+    values = [np.inf if isinstance(v, int) and abs(v) > sys.float_info.max else v for v in values]
+    if any(isinstance(value, str) for value in values):
+        return pd.Series(values, dtype=object)
+    return np.array(values, dtype=np.float64)  # None becomes NaN
+
+
+def _some(names: Sequence[str]) -> str:
+    return f"{list(names[:NAMED])}" + (" and more" if len(names) > NAMED else "")
+
+
+def _warn(words: str) -> None:
+    warnings.warn(words, DataWarning, stacklevel=3)

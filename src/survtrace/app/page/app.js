@@ -1,0 +1,363 @@
+// The page: asks the server, shows its answers.
+
+import { bars, lines, percent, plain, stacked, ticks } from "./charts.js";
+import { element, patientForm, typicalPatient } from "./form.js";
+
+const POINTS = 100, PATIENCE = 150;
+const $ = (id) => document.getElementById(id);
+const state = { token: null, schema: null, horizon: 0, patients: {}, forms: {}, answer: null };
+
+// --- The server ---------------------------------------------------------------------------
+
+class Refused extends Error {}
+
+async function ask(address, options = {}) {
+  const headers = { ...options.headers };
+  if (state.token) headers.Authorization = `Bearer ${state.token}`;
+  let response;
+  try {
+    response = await fetch(address, { ...options, headers });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refused("The server does not answer. Is it still running?");
+  }
+  if (response.ok) return response;
+  const told = await response.json().catch(() => ({}));
+  const refused = new Refused(told.detail ?? `The server answered with code ${response.status}.`);
+  refused.status = response.status;
+  throw refused;
+}
+
+const post = async (address, question, signal) => (await ask(address, {
+  method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question), signal,
+})).json();
+
+function complain(words) {
+  $("problem").hidden = !words;
+  if ($("problem").textContent !== words) $("problem").textContent = words;
+}
+
+const heed = (work) => async (...given) => {
+  try {
+    await work(...given);
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    if (!(error instanceof Refused)) throw error;
+    complain(error.message);
+  }
+};
+
+// --- Opening ------------------------------------------------------------------------------
+
+const open = heed(async () => {
+  try {
+    state.schema = await (await ask("schema")).json();
+  } catch (error) {
+    if (error.status !== 401) throw error;
+    const wrong = state.token !== null;
+    $("token-form").hidden = false;
+    $("token").focus();
+    complain(wrong ? "That is not the token of this server." : "");
+    return;
+  }
+  complain("");
+  $("token-form").hidden = true;
+  $("explorer").hidden = false;
+  await begin();
+});
+
+async function begin() {
+  const { schema } = state, { time } = schema;
+  state.horizon = Math.min(Number(time.median.toPrecision(3)), time.end);
+  state.patients.A = typicalPatient(schema);
+  $("horizon-unit").textContent = $("score-unit").textContent = time.unit ? `(${time.unit})` : "";
+  $("horizon").max = $("horizon-slider").max = time.end;
+  $("horizon-slider").step = time.end / 200;
+  $("horizon").value = $("horizon-slider").value = state.horizon;
+  $("score-times").value = String(state.horizon);
+  $("band-words").textContent = schema.members > 1
+    ? `The band is two standard deviations between the ${schema.members} networks of the ensemble: `
+      + "how far they disagree, which is not all that is uncertain." : "";
+  const header = schema.covariates.map(({ name }) => (/[",\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name));
+  $("template").href = URL.createObjectURL(new Blob([`${header.join(",")}\n`], { type: "text/csv" }));
+  showPatients();
+  if (schema.importance) await showImportance();
+  await predict();
+}
+
+// --- Patients -----------------------------------------------------------------------------
+
+function showPatients(focus) {
+  const { patients, schema } = state, box = $("patients");
+  const button = (id, words, work, kind = "") =>
+    element("button", { type: "button", id, class: kind, onclick: heed(work) }, words);
+  const change = (work, next) => async () => { work(); showPatients(next); await predict(); };
+  state.forms = {};
+  for (const letter of Object.keys(patients)) {
+    state.forms[letter] = patientForm(schema, letter, patients[letter], later);
+  }
+  const nothing = Object.fromEntries(schema.covariates.map(({ name }) => [name, null]));
+  box.replaceChildren(
+    state.forms.A.node,
+    element("div", { class: "buttons" },
+      button("typical-a", "Typical values", change(() => { patients.A = typicalPatient(schema); }, "typical-a")),
+      button("unknown-a", "All unknown", change(() => { patients.A = { ...nothing }; }, "unknown-a")),
+      patients.B ? "" : button("add-b", "Compare with patient B",
+        change(() => { patients.B = { ...patients.A }; }, "B-0"), "strong")));
+  if (patients.B) {
+    box.append(state.forms.B.node, element("div", { class: "buttons" },
+      button("copy-b", "Copy A again", change(() => { patients.B = { ...patients.A }; }, "copy-b")),
+      button("remove-b", "Remove patient B", change(() => { delete patients.B; }, "add-b"))));
+  }
+  $("key").hidden = $("attention-choice").hidden = !patients.B;
+  if (!patients.B) $("attention-of").value = "A";
+  if (focus) $(focus)?.focus();
+}
+
+let timer, running;
+
+function later() {
+  clearTimeout(timer);
+  timer = setTimeout(predict, PATIENCE);
+}
+
+const predict = heed(async () => {
+  try {
+    await update();
+  } catch (error) {
+    $("explorer").classList.toggle("stale", error instanceof Refused);
+    throw error;
+  }
+});
+
+async function update() {
+  const { patients, schema, forms } = state;
+  forms.B?.compare(patients.A);
+  for (const [letter, form] of Object.entries(forms)) {
+    const label = form.unreadable();
+    if (label) {
+      throw new Refused(`Patient ${letter}: ${label} must be a number; got none. Type one, or tick unknown.`);
+    }
+  }
+  running?.abort();
+  running = new AbortController();
+  const { signal } = running, { end } = schema.time;
+  const even = Array.from({ length: POINTS }, (_, i) => (end * i) / POINTS);
+  const times = [...new Set([...even, ...ticks(end, 10), end, state.horizon])].sort((p, q) => p - q);
+  state.answer = await post("predict", { subjects: Object.values(patients), times }, signal);
+  state.answer.causes = state.answer.causes.map(named);
+  complain("");
+  $("explorer").classList.remove("stale");
+  show();
+  if ($("attention-box").open) await showAttention(signal);
+}
+
+// --- Answers ------------------------------------------------------------------------------
+
+function show() {
+  const { answer } = state;
+  $("summary").replaceChildren(...summary());
+  $("warnings").replaceChildren(...answer.warnings.map((words) => element("li", {}, words)));
+  showStates();
+  draw();
+  showTable();
+}
+
+const named = (cause) => (/^\d/.test(cause) ? `cause ${cause}` : cause);
+const letters = () => Object.keys(state.patients);
+const when = (t) => [plain(t), state.schema.time.unit].filter(Boolean).join(" ");
+
+function statesAt(subject, i) {
+  const { survival, incidence } = state.answer;
+  return [survival[subject][i], ...incidence[subject].map((curve) => curve[i])];
+}
+
+const points = (d) => `${d < 0 ? "−" : "+"}${Math.abs(100 * d).toFixed(1)}`;
+const stateNames = () => ["event-free", ...state.answer.causes];
+
+// One patient in full; of two, what being event-free and the cause that differs most come to.
+function summary() {
+  const { answer, horizon } = state, names = stateNames(), at = answer.times.indexOf(horizon);
+  const bold = (words) => element("b", {}, words);
+  const a = statesAt(0, at), b = letters().length > 1 ? statesAt(1, at) : null;
+  const by = `By ${when(horizon)}: `;
+  if (!b) {
+    return [element("p", {}, by, ...names.flatMap((name, k) => [k ? ", " : "", `${name} `, bold(percent(a[k]))]), ".")];
+  }
+  const against = (k) => [`${names[k]} `, bold(percent(a[k])), " for patient A, ", bold(percent(b[k])),
+    " for patient B (", bold(points(b[k] - a[k])), " points)"];
+  const most = a.map((p, k) => k).slice(1).reduce((p, q) => (Math.abs(b[q] - a[q]) > Math.abs(b[p] - a[p]) ? q : p));
+  return [element("p", {}, by, ...against(0), "."), element("p", {}, "Differs most: ", ...against(most), ".")];
+}
+
+function showStates() {
+  const { answer, horizon } = state, at = answer.times.indexOf(horizon);
+  $("states").hidden = letters().length < 2;
+  if ($("states").hidden) return;
+  const [a, b] = [statesAt(0, at), statesAt(1, at)];
+  table($("states"), `By ${when(horizon)}; the difference is in percentage points`,
+    ["state", "patient A", "patient B", "B − A"],
+    stateNames().map((name, k) => [name, percent(a[k]), percent(b[k]), points(b[k] - a[k])]));
+}
+
+function draw() {
+  const { answer, horizon, schema } = state, { times } = answer, { end, unit } = schema.time;
+  const at = times.indexOf(horizon), shared = { end, unit, horizon, times };
+  const panelWidth = (id, count) => {
+    $(id).replaceChildren(...Array.from({ length: count }, () => element("figure")));
+    return $(id).firstElementChild.clientWidth;
+  };
+  const spoken = (values) => letters().map((l, s) => `patient ${l} ${percent(values[s])}`).join(", ");
+  const both = (mean, deviation) => letters().map((letter, s) =>
+    ({ kind: letter.toLowerCase(), values: mean(s), deviation: deviation(s) }));
+
+  const panel = panelWidth("stacked", letters().length);
+  $("stacked").replaceChildren(...letters().map((letter, s) => stacked({
+    ...shared, width: panel, title: letters().length > 1 ? `Patient ${letter}` : "",
+    causes: answer.causes, incidence: answer.incidence[s],
+    say: `Stacked probabilities of patient ${letter}. By ${when(horizon)}: `
+      + stateNames().map((name, k) => `${name} ${percent(statesAt(s, at)[k])}`).join(", "),
+  })));
+  $("survival").replaceChildren(lines({
+    ...shared, width: panelWidth("survival", 1), height: 240, top: 1,
+    patients: both((s) => answer.survival[s], (s) => answer.survival_std[s]),
+    say: `Probability of being event-free. By ${when(horizon)}: ${spoken(letters().map((_, s) => answer.survival[s][at]))}`,
+  }));
+  const highest = Math.max(0.01, ...answer.incidence.flatMap((curves, s) =>
+    curves.flatMap((curve, k) => curve.map((p, i) => p + 2 * answer.incidence_std[s][k][i]))));
+  const top = Math.min(1, highest * 1.05);
+  const small = panelWidth("causes", answer.causes.length);
+  $("causes").replaceChildren(...answer.causes.map((cause, k) => lines({
+    ...shared, width: small, height: 190, top, title: cause,
+    patients: both((s) => answer.incidence[s][k], (s) => answer.incidence_std[s][k]),
+    say: `Incidence of ${cause}. By ${when(horizon)}: ${spoken(letters().map((_, s) => answer.incidence[s][k][at]))}`,
+  })));
+}
+
+function table(node, words, header, rows) {
+  node.replaceChildren(
+    element("caption", {}, words),
+    element("thead", {}, element("tr", {}, ...header.map((name) => element("th", { scope: "col" }, name)))),
+    element("tbody", {}, ...rows.map(([first, ...cells]) => element("tr", {},
+      element("th", { scope: "row" }, first), ...cells.map((cell) => element("td", {}, cell))))));
+}
+
+function showTable() {
+  const { answer, horizon } = state, several = letters().length > 1;
+  const wanted = new Set([...ticks(state.schema.time.end, 10), state.schema.time.end, horizon]);
+  const chosen = [...answer.times.keys()].filter((i) => wanted.has(answer.times[i]));
+  const header = letters().flatMap((letter) => stateNames()
+    .map((name) => (several ? `${letter}: ${name}` : name)));
+  table($("table"), "Probabilities, with ± two standard deviations between members",
+    [state.schema.time.unit ? `time (${state.schema.time.unit})` : "time", ...header],
+    chosen.map((i) => [plain(answer.times[i]), ...letters().flatMap((_, s) => {
+      const spread = [answer.survival_std[s][i], ...answer.incidence_std[s].map((curve) => curve[i])];
+      return statesAt(s, i).map((p, k) => `${percent(p)} ± ${(200 * spread[k]).toFixed(1)}`);
+    })]));
+}
+
+// --- Attention and importance -------------------------------------------------------------
+
+async function showAttention(signal) {
+  const subject = state.patients[$("attention-of").value] ?? state.patients.A;
+  const { covariates, attention } = await post("attention", { subject }, signal);
+  const label = Object.fromEntries(state.schema.covariates.map((c) => [c.name, c.label]));
+  const names = covariates.map((name) => label[name]), even = 1 / names.length;
+  $("even").textContent = `If it looked everywhere alike, every cell but the diagonal would be the same. `
+    + `The colour runs from white (0 %) to dark (${percent(Math.min(1, 2.5 * even))} and more).`;
+  table($("attention"), `Attention of patient ${$("attention-of").value}, in %`, ["", ...names],
+    attention.map((row, i) => [names[i], ...row.map((weight) => (100 * weight).toFixed(1))]));
+  $("attention").querySelectorAll("tbody tr").forEach((row, i) => {
+    row.querySelectorAll("td").forEach((cell, j) => {
+      const depth = Math.min(1, attention[i][j] / (2.5 * even));
+      cell.style.backgroundColor = `hsl(212 60% ${98 - 68 * depth}%)`;
+      cell.style.color = depth > 0.55 ? "#fff" : "inherit";
+    });
+  });
+}
+
+async function showImportance() {
+  const rows = await (await ask("importance")).json();
+  const causes = [...new Set(rows.map((row) => row.cause))];
+  $("importance-box").hidden = false;
+  $("importance-of").replaceChildren(...causes.map((cause) => element("option", { value: cause }, named(cause))));
+  const update = () => {
+    const cause = $("importance-of").value;
+    const own = rows.filter((row) => row.cause === cause).sort((p, q) => q.importance - p.importance);
+    const short = (v) => (v === null ? "" : Number(v.toPrecision(3)).toString());
+    if ($("importance").clientWidth) {
+      $("importance").replaceChildren(bars({ width: $("importance").clientWidth, rows: own,
+        say: `Importance for ${named(cause)}, largest first: ${own.map((row) => row.covariate).join(", ")}` }));
+    }
+    table($("importance-table"), `Importance for ${named(cause)}`, ["covariate", "importance", "low", "high"],
+      own.map((row) => [row.covariate, short(row.importance), short(row.low), short(row.high)]));
+  };
+  $("importance-of").addEventListener("change", update);
+  $("importance-box").addEventListener("toggle", update);
+  window.addEventListener("resize", update);
+  update();
+}
+
+// --- A table of patients ------------------------------------------------------------------
+
+const score = heed(async () => {
+  const [file] = $("file").files, { bytes } = state.schema.limits;
+  const times = $("score-times").value.split(/[\s;]+/).filter(Boolean);
+  $("scored").textContent = "";
+  $("score-warnings").replaceChildren();
+  if (file.size > bytes) {
+    throw new Refused(`A file may have at most ${plain(bytes)} bytes; this one has ${plain(file.size)}. Send it in parts.`);
+  }
+  const address = `score?${new URLSearchParams(times.map((t) => ["times", t]))}`;
+  const response = await ask(address, { method: "POST", headers: { "Content-Type": "text/csv" }, body: file });
+  const text = await response.blob();
+  complain("");
+  const link = element("a", { id: "download", download: file.name.replace(/(\.csv)?$/i, "-scored.csv"),
+    href: URL.createObjectURL(text) }, "Download the scored table");
+  $("scored").replaceChildren(`Scored ${file.name}. `, link);
+  const told = JSON.parse(response.headers.get("Survtrace-Warnings") ?? "[]");
+  $("score-warnings").replaceChildren(...told.map((words) => element("li", {}, words)));
+});
+
+// --- Events -------------------------------------------------------------------------------
+
+function read(time) {
+  if (!Number.isFinite(time) || time < 0 || time > state.schema.time.end) {
+    complain(`The time must lie between 0 and ${when(state.schema.time.end)}.`);
+    return;
+  }
+  state.horizon = time;
+  later();
+}
+
+$("horizon").addEventListener("input", () => {
+  $("horizon-slider").value = $("horizon").value;
+  read($("horizon").valueAsNumber);
+});
+$("horizon-slider").addEventListener("input", () => {
+  const time = Number($("horizon-slider").valueAsNumber.toPrecision(3));
+  $("horizon").value = Math.min(time, state.schema.time.end);
+  read($("horizon").valueAsNumber);
+});
+$("attention-box").addEventListener("toggle", heed(async () => {
+  if ($("attention-box").open) await showAttention();
+}));
+$("attention-of").addEventListener("change", heed(() => showAttention()));
+$("score-form").addEventListener("submit", (event) => { event.preventDefault(); score(); });
+$("token-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  state.token = $("token").value;
+  open();
+});
+let redraw;
+window.addEventListener("resize", () => {
+  cancelAnimationFrame(redraw);
+  redraw = requestAnimationFrame(() => { if (state.answer) draw(); });
+});
+
+const given = new URLSearchParams(location.hash.slice(1)).get("token");
+if (given) {
+  state.token = given;
+  history.replaceState(null, "", location.pathname);
+}
+open();

@@ -1,0 +1,123 @@
+"""What a fitted estimator asks of a subject: names, kinds, ranges, levels, units."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+
+from pydantic import BaseModel
+
+from survtrace.data.covariates import Kind
+from survtrace.data.encoding import Scale
+from survtrace.estimator import SurvTRACE
+
+WITH_UNIT = re.compile(r"(?P<label>.*\S)\s*[(\[](?P<unit>[^()\[\]]+)[)\]]")
+
+
+class CovariateSchema(BaseModel):
+    """One covariate; ``low`` to ``high`` holds 98 % of the training subjects."""
+
+    name: str
+    label: str
+    unit: str
+    kind: Kind
+    low: float | None = None
+    high: float | None = None
+    step: float | None = None
+    levels: list[str] = []
+    typical: float | str | None
+
+
+class TimeSchema(BaseModel):
+    """Until when curves reach, and when half of the observed events had happened."""
+
+    unit: str
+    end: float
+    median: float
+
+
+class LimitsSchema(BaseModel):
+    """What one request may ask."""
+
+    rows: int
+    bytes: int
+    numbers: int
+    seconds: float
+
+
+class Schema(BaseModel):
+    """Everything a form needs to know."""
+
+    covariates: list[CovariateSchema]
+    causes: list[str]
+    time: TimeSchema
+    members: int
+    importance: bool
+    limits: LimitsSchema
+
+
+def covariate_schemas(
+    est: SurvTRACE, units: Mapping[str, str] | None = None
+) -> list[CovariateSchema]:
+    """Describe the covariates of a fitted estimator, in token order.
+
+    A unit is taken from ``units``, or from a name such as ``size (mm)``.
+
+    Examples
+    --------
+    >>> from survtrace.datasets import make_cohort
+    >>> X, y = make_cohort(200, random_state=0)
+    >>> est = SurvTRACE(n_members=1, max_epochs=1, random_state=0, verbose=False).fit(X, y)
+    >>> [age] = [c for c in covariate_schemas(est, {"age": "years"}) if c.name == "age"]
+    >>> age.kind, age.unit, age.step
+    ('numerical', 'years', 1.0)
+    """
+    encoding = est.encoding_
+    schemas = []
+    for covariate, column in zip(encoding.covariates, encoding.columns, strict=True):
+        label, unit = _label_and_unit(covariate.name, units or {})
+        schema = CovariateSchema(
+            name=covariate.name,
+            label=label,
+            unit=unit,
+            kind=covariate.kind,
+            typical=column.typical,
+        )
+        if isinstance(column, Scale):
+            schema.low, schema.typical, schema.high, schema.step = slider(
+                column.low, column.typical, column.high
+            )
+        else:
+            schema.levels = list(column.levels)
+        schemas.append(schema)
+    return schemas
+
+
+def slider(low: float, typical: float, high: float) -> tuple[float, float, float, float]:
+    """Ends, start and step of a slider of about a hundred steps, rounded; whole where they are.
+
+    Examples
+    --------
+    >>> slider(50.0, 63.0, 92.0)
+    (50.0, 63.0, 92.0, 1.0)
+    >>> slider(0.61, 0.9871, 2.387)
+    (0.6, 0.99, 2.4, 0.02)
+    """
+    if high <= low:
+        low, high = typical - 1, typical + 1
+    rough = (high - low) / 100
+    power = math.floor(math.log10(rough))
+    step = next(m for m in (1, 2, 5, 10) if m * 10.0**power >= rough * 0.999) * 10.0**power
+    if all(value.is_integer() for value in (low, typical, high)):
+        step = max(step, 1.0)
+    digits = max(0, -math.floor(math.log10(step)))
+    first, last = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
+    return round(first, digits), round(typical, digits), round(last, digits), round(step, digits)
+
+
+def _label_and_unit(name: str, units: Mapping[str, str]) -> tuple[str, str]:
+    if name in units:
+        return name, units[name]
+    found = WITH_UNIT.fullmatch(name)
+    return (found["label"], found["unit"]) if found else (name, "")

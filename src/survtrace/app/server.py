@@ -1,0 +1,68 @@
+"""Load a saved estimator once and serve it."""
+
+from __future__ import annotations
+
+import ipaddress
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+import uvicorn
+
+from survtrace.app.api import create_app
+from survtrace.persistence import load
+
+
+def serve(
+    model_path: str | Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    token: str | None = None,
+    importance: str | Path | None = None,
+    units: Mapping[str, str] | None = None,
+    time_unit: str = "",
+) -> None:
+    """Serve a saved estimator's page and API until interrupted.
+
+    Parameters
+    ----------
+    model_path
+        Folder that `SurvTRACE.save` wrote.
+    host, port
+        Where to listen; by default only this machine can reach it.
+    token, importance, units, time_unit
+        As in `create_app`.
+    """
+    here = is_loopback(host)
+    if not here and token is None:
+        warnings.warn(
+            f"{host} can be reached from other machines and there is no token: whoever finds the "
+            "server can use it. Pass token=, and put TLS in front.",
+            stacklevel=2,
+        )
+    app = create_app(
+        load(model_path),
+        token=token,
+        importance=importance,
+        units=units,
+        time_unit=time_unit,
+        hosts=["127.0.0.1", "localhost", "[::1]", host] if here else None,
+    )
+    shown = f"[{host}]" if ":" in host else host
+    print(f"http://{shown}:{port}/" + (f"#token={token}" if token else ""), flush=True)
+    uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address.
+
+    Examples
+    --------
+    >>> is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,91 @@
+"""Options that several commands share, each declared once; what they name is read from its file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from survtrace.errors import SettingError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def _also_before_the_command(context: typer.Context, value: bool) -> bool:
+    """Whether the option stands behind the command, or before it."""
+    before = context.parent.params if context.parent else {}
+    return value or bool(before.get("quiet"))
+
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that fit wrote.")]
+Table = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TABLE",
+        help="CSV, TSV (both also .gz), Parquet or Feather; - is CSV from standard input.",
+    ),
+]
+Duration = Annotated[
+    str, typer.Option(metavar="COLUMN", help="Column with the length of follow-up.")
+]
+Event = Annotated[
+    str, typer.Option(metavar="COLUMN", help="Column with 0 (or censored), or the cause.")
+]
+Ids = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--id", metavar="COLUMN", help="Column that names the subject, no covariate; repeatable."
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="Column that is no covariate; repeatable."),
+]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="Column whose numbers are codes; repeatable."),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        help="Only results: no progress, no remarks.",
+        callback=_also_before_the_command,
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def read_subjects(
+    table: Path,
+    duration: str,
+    event: str,
+    ids: Sequence[str] | None,
+    drop: Sequence[str] | None,
+    categorical: Sequence[str] | None = None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Covariates and outcome of a table in a file."""
+    from survtrace.data.tables import read_table, split_outcome
+
+    left_out = [*(ids or ()), *(drop or ())]
+    return split_outcome(read_table(table), duration, event, left_out, categorical or ())
+
+
+def read_numbers(text: str, name: str) -> list[float]:
+    """Numbers with commas between them.
+
+    Examples
+    --------
+    >>> read_numbers("12, 60", "--times")
+    [12.0, 60.0]
+    """
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise SettingError(
+            f"{name} must be numbers with commas between them, such as 12,60; got {text!r}."
+        ) from None

@@ -1,0 +1,91 @@
+"""What is shown and where: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WIDTH_OF_PIPES = 140
+
+
+def say(words: str, *, quiet: bool = False) -> None:
+    """A remark on standard error."""
+    if not quiet:
+        _remark(Text(words))
+
+
+def show_error(words: str) -> None:
+    """What went wrong."""
+    _remark(Text.assemble(("error: ", "bold red"), words))
+
+
+def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """What deserves a look; takes the place of `warnings.showwarning`."""
+    _remark(Text.assemble(("warning: ", "bold yellow"), str(message)))
+
+
+def show_json(value: Any) -> None:
+    """A result for programs."""
+    print(json.dumps(value, indent=1))
+
+
+def records(frame: pd.DataFrame) -> Any:
+    """The rows of a frame as JSON has them, null for NaN."""
+    return json.loads(frame.to_json(orient="records", double_precision=15))
+
+
+def show_frame(frame: pd.DataFrame, *, title: str = "", caption: str = "") -> None:
+    """A result for people; in a pipe it is as wide as it needs to be."""
+    table = Table(title=title or None, caption=caption or None)
+    for name in frame:
+        text = frame[name].dtype == object
+        table.add_column(str(name), justify="left" if text else "right", no_wrap=not text)
+    for row in frame.itertuples(index=False):
+        table.add_row(*(Text(str(value)) for value in row))
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDTH_OF_PIPES)
+    console.print(table)
+
+
+@contextmanager
+def hushed(quiet: bool) -> Iterator[None]:
+    """Keep progress and warnings off standard error, if quiet."""
+    if not quiet:
+        yield
+        return
+    with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):
+        yield
+
+
+@contextmanager
+def counting(total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal's standard error, moved on by a function of so many rows."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        *([BarColumn()] if total else []),
+        TextColumn("{task.completed:,} rows"),
+        TimeRemainingColumn() if total else TimeElapsedColumn(),
+    )
+    shown = console.is_terminal and not quiet
+    with Progress(*columns, console=console, transient=True, disable=not shown) as progress:
+        task = progress.add_task("predicting", total=total)
+        yield lambda n_rows: progress.advance(task, n_rows)
+
+
+def _remark(text: Text) -> None:
+    Console(stderr=True).print(text, soft_wrap=True, highlight=False)
+    sys.stderr.flush()

@@ -1,0 +1,141 @@
+"""Where the network looked: attention by name, rolled up over layers, and over a cohort."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from survtrace.errors import DataError
+from survtrace.estimator import SurvTRACE
+from survtrace.explain.inputs import read_frame
+from survtrace.metrics.comparison import checked_level
+
+Floats = NDArray[np.float64]
+AT_ONCE = 4096
+
+
+def attention_table(est: SurvTRACE, X: Any, *, rolled_up: bool = False) -> pd.DataFrame:
+    """Attention of each subject by name, one row for each pair of covariates.
+
+    Parameters
+    ----------
+    est
+        A fitted estimator.
+    X
+        Covariates of the subjects.
+    rolled_up
+        Roll layers and heads up into one weight for each pair, as `attention_rollout` does.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``subject`` (the row label of X), ``layer`` and ``head`` (from 0; not where rolled
+        up), ``from``, ``to`` and ``weight``: how much of what the token of ``from`` takes in comes
+        from ``to``. The weights of one ``from`` sum to 1.
+
+    Examples
+    --------
+    >>> from survtrace.datasets import make_cohort
+    >>> X, y = make_cohort(300, random_state=0)
+    >>> est = SurvTRACE(n_members=2, max_epochs=2, random_state=0, verbose=False).fit(X, y)
+    >>> table = attention_table(est, X[:5])
+    >>> list(table.columns), len(table) == 5 * 3 * 2 * X.shape[1] ** 2
+    (['subject', 'layer', 'head', 'from', 'to', 'weight'], True)
+    """
+    frame = read_frame(est, X)
+    weights: NDArray[Any] = est.attention(frame)
+    names = list(est.feature_names_in_)
+    axes: dict[str, Any] = {"subject": frame.index}
+    if rolled_up:
+        weights = attention_rollout(weights)
+    else:
+        axes |= {"layer": range(weights.shape[1]), "head": range(weights.shape[2])}
+    axes |= {"from": names, "to": names}
+    pairs = pd.MultiIndex.from_product(list(axes.values()), names=list(axes))
+    return pairs.to_frame(index=False).assign(weight=weights.ravel())
+
+
+def attention_rollout(weights: ArrayLike) -> Floats:
+    """Attention followed through all layers, shape (subject, token, token).
+
+    Abnar and Zuidema's rule: heads are averaged; half of each layer is its attention and half the
+    residual, which hands a token on as it is; the layers' matrices are multiplied, the last layer
+    leftmost. Row i then says from which embedded covariates the final token i was mixed, and sums
+    to 1. It knows neither the values that are mixed, nor the feed-forward networks, nor the
+    shortcut by which the heads also read the embedded covariates directly.
+
+    Parameters
+    ----------
+    weights
+        Shape (subject, layer, head, token, token), as from `SurvTRACE.attention`.
+
+    References
+    ----------
+    Abnar S., Zuidema W. (2020). Quantifying attention flow in transformers. ACL 2020.
+
+    Examples
+    --------
+    >>> even = np.full((1, 2, 1, 2, 2), 0.5)
+    >>> attention_rollout(even)
+    array([[[0.625, 0.375],
+            [0.375, 0.625]]])
+    """
+    layers = np.asarray(weights, dtype=np.float64)
+    if layers.ndim != 5 or layers.shape[-1] != layers.shape[-2]:
+        raise DataError(
+            "weights must have shape (subject, layer, head, token, token); got "
+            f"{layers.shape}. Pass est.attention(X)."
+        )
+    mixed = (layers.mean(axis=2) + np.eye(layers.shape[-1])) / 2
+    rolled = mixed[:, 0]
+    for layer in range(1, mixed.shape[1]):
+        rolled = mixed[:, layer] @ rolled
+    return rolled
+
+
+def covariate_relevance(est: SurvTRACE, X: Any, *, level: float = 0.95) -> pd.DataFrame:
+    """Share of each covariate in what the network looked at, over a cohort.
+
+    A subject's relevance of a covariate is its column of the rolled-up attention, averaged over
+    rows. Relevances sum to 1; if attention is even, each is ``attrs["even"]``, one over the number
+    of covariates, whatever the covariates do. Small differences from it mean little:
+    check with `faithfulness` before reading them.
+
+    Parameters
+    ----------
+    est
+        A fitted estimator.
+    X
+        Covariates of the cohort.
+    level
+        Share of the subjects between ``low`` and ``high``.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``covariate``, ``relevance`` (mean over subjects), ``low`` and ``high`` (between
+        which the central subjects lie), the most relevant first.
+
+    Examples
+    --------
+    >>> from survtrace.datasets import make_cohort
+    >>> X, y = make_cohort(300, random_state=0)
+    >>> est = SurvTRACE(n_members=2, max_epochs=2, random_state=0, verbose=False).fit(X, y)
+    >>> float(covariate_relevance(est, X)["relevance"].sum().round(6))
+    1.0
+    """
+    outside = (1 - checked_level(level)) / 2
+    frame = read_frame(est, X)
+    pieces = (frame[first : first + AT_ONCE] for first in range(0, max(len(frame), 1), AT_ONCE))
+    relevance = np.concatenate(
+        [attention_rollout(est.attention(piece)).mean(axis=1) for piece in pieces]
+    )
+    low, high = np.quantile(relevance, [outside, 1 - outside], axis=0)
+    columns = {"relevance": relevance.mean(axis=0), "low": low, "high": high}
+    table = pd.DataFrame({"covariate": list(est.feature_names_in_), **columns})
+    table = table.sort_values("relevance", ascending=False, ignore_index=True)
+    table.attrs["even"] = 1 / len(table)
+    return table

@@ -1,0 +1,95 @@
+"""How predicted incidence moves with one covariate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from survtrace.errors import DataError
+from survtrace.explain.inputs import read_cause, read_frame
+from survtrace.metrics.comparison import checked_level
+
+GRID = 20
+
+
+def partial_dependence(
+    est: Any,
+    X: Any,
+    covariate: str,
+    *,
+    time: float,
+    cause: Any = None,
+    values: Sequence[Any] | None = None,
+    level: float = 0.5,
+) -> pd.DataFrame:
+    """Mean incidence by a time if every subject had the same value of one covariate.
+
+    It describes the estimator, not what would happen if the covariate were changed.
+
+    Parameters
+    ----------
+    est
+        A fitted estimator.
+    X
+        Subjects to average over; their other covariates stay as they are.
+    covariate
+        Name of its column.
+    time
+        By which the incidence is asked.
+    cause
+        Label of a cause; by default every cause.
+    values
+        To give to everybody; by default the values that occur (of a numerical covariate with more
+        than twenty, twenty between its 2.5 and 97.5 % quantiles), and NaN if some are missing.
+    level
+        Share of the subjects between ``low`` and ``high``; by default their middle half.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``cause``, ``value`` (NaN is missing), ``incidence`` (mean over subjects), ``low``
+        and ``high`` (between which the central subjects lie: how much the other covariates
+        matter at this value, not how sure the mean is).
+
+    Examples
+    --------
+    >>> from survtrace import SurvTRACE
+    >>> from survtrace.datasets import make_cohort
+    >>> X, y = make_cohort(300, random_state=0)
+    >>> est = SurvTRACE(n_members=2, max_epochs=2, random_state=0, verbose=False).fit(X, y)
+    >>> partial_dependence(est, X, "sex", time=12, cause=1)["value"].tolist()
+    ['female', 'male']
+    """
+    outside = (1 - checked_level(level)) / 2
+    frame = read_frame(est, X)
+    if covariate not in frame:
+        raise DataError(f"covariate must be one of {list(frame)}; got {covariate!r}.")
+    causes = est.causes_ if cause is None else [read_cause(est, cause)]
+    asked = _occurring(frame[covariate]) if values is None else list(values)
+    alike = (frame.assign(**{covariate: value}) for value in asked)
+    incidence = np.stack([est.predict_cumulative_incidence(all_, [time])[..., 0] for all_ in alike])
+    low, high = np.quantile(incidence, [outside, 1 - outside], axis=1)
+    mean = incidence.mean(axis=1)
+    columns = {"incidence": mean, "low": low, "high": high}
+    of_cause = {label: list(est.causes_).index(label) for label in causes}
+    tables = [
+        pd.DataFrame({"cause": label, "value": asked, **{n: c[:, k] for n, c in columns.items()}})
+        for label, k in of_cause.items()
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def _occurring(column: pd.Series) -> list[Any]:
+    """The values of a column worth asking about, NaN last if some are missing."""
+    present = column.dropna()
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        values = [level for level in column.cat.categories if (present == level).any()]
+    elif pd.api.types.is_numeric_dtype(column) and present.nunique() > GRID:
+        shares = np.linspace(0.025, 0.975, GRID)
+        values = list(np.unique(np.quantile(present, shares, method="nearest")))
+    else:
+        values = list(pd.factorize(present, sort=True)[1])
+    return [*values, np.nan] if column.isna().any() else values

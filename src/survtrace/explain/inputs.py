@@ -1,0 +1,38 @@
+"""What an explanation may be given: a fitted estimator, a table, and one of its causes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from sklearn.exceptions import NotFittedError
+
+from survtrace.data.covariates import open_table
+from survtrace.errors import DataError
+
+
+def read_frame(est: Any, X: Any) -> pd.DataFrame:
+    """X as a pandas frame with the columns the estimator knows, in its order."""
+    if not hasattr(est, "causes_"):
+        raise NotFittedError(f"This {type(est).__name__} has no causes_ yet. Call fit first.")
+    table = open_table(X)
+    whole = table.to_native()
+    if not isinstance(whole, pd.DataFrame):
+        whole = pd.DataFrame(table.to_dict(as_series=False))
+    known = list(getattr(est, "feature_names_in_", whole.columns))
+    missing = [name for name in known if name not in whole]
+    if missing:
+        raise DataError(
+            f"X must have the {len(known)} columns seen in fit; missing: {missing}. Add or rename "
+            "them."
+        )
+    return whole[known]
+
+
+def read_cause(est: Any, cause: Any) -> Any:
+    """A label of the estimator's causes; None stands for the only one there is."""
+    if cause is None and len(est.causes_) == 1:
+        return est.causes_[0]
+    if cause not in est.causes_:
+        raise DataError(f"cause must be one of {list(est.causes_)}; got {cause!r}.")
+    return cause

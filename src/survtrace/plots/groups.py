@@ -1,0 +1,135 @@
+"""Predictions beside what happened: calibration, and survival by predicted risk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from survtrace.data.outcome import read_outcome
+from survtrace.errors import DataError, SettingError
+from survtrace.metrics import kaplan_meier
+from survtrace.plots.style import GREY, axes_or_new, line, mark, with_legend, with_unit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+USUAL_NAMES = {1: ["all"], 2: ["low", "high"], 3: ["low", "middle", "high"]}
+
+
+def plot_calibration(
+    predicted: ArrayLike,
+    observed: ArrayLike,
+    *,
+    label: str = "",
+    colour: str | None = None,
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Observed incidence in groups of rising predicted incidence; on the diagonal is right.
+
+    Called again on the same axes it adds a curve, in the next colour and with the next marker.
+
+    Examples
+    --------
+    >>> ax = plot_calibration([0.1, 0.4], [0.12, 0.35], label="heart")
+    >>> ax.get_xlabel()
+    'predicted incidence'
+    """
+    own, ax = ax is None, axes_or_new(ax)
+    predicted, observed = np.asarray(predicted), np.asarray(observed)
+    end = 1.05 * float(np.nanmax([predicted, observed]))
+    if ax.lines:
+        end = max(end, ax.get_xlim()[1])
+    else:
+        ax.axline((0, 0), slope=1, color=GREY, lw=0.8, label="as predicted")
+    k = len(ax.lines) - 1
+    look = mark(k) | line(k) | ({"color": colour} if colour else {})
+    ax.plot(predicted, observed, label=label, ms=6, lw=1.2, **look)
+    ax.set(xlabel="predicted incidence", ylabel="observed incidence", title=title)
+    ax.set(xlim=(0, end), ylim=(0, end), aspect="equal")
+    return with_legend(ax, own and label != "")
+
+
+def plot_risk_groups(
+    y: Any,
+    risk: ArrayLike,
+    *,
+    groups: int = 3,
+    names: Sequence[str] | None = None,
+    unit: str = "",
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Kaplan-Meier survival in groups of rising predicted risk, numbers at risk below.
+
+    Parameters
+    ----------
+    y
+        The outcome: event (any cause counts) and duration of each subject.
+    risk
+        One number for each subject, higher for those in more danger, as from
+        `SurvTRACE.predict`; of other subjects than the estimator learned from.
+    groups, names
+        How many groups, cut at even quantiles of the risk, and a name for each, lowest first.
+    unit, title, ax
+        Unit of the durations, title, and axes to draw on (new ones by default).
+
+    Examples
+    --------
+    >>> y = {"event": [1, 1, 0, 1], "duration": [1.0, 2.0, 6.0, 5.0]}
+    >>> ax = plot_risk_groups(y, [0.9, 0.8, 0.1, 0.2], groups=2)
+    >>> [line.get_label() for line in ax.lines]
+    ['low (n = 2)', 'high (n = 2)']
+    """
+    own, ax = ax is None, axes_or_new(ax)
+    outcome, danger = read_outcome(y), np.asarray(risk, dtype=np.float64)
+    if danger.shape != (len(outcome),) or not np.isfinite(danger).all():
+        raise DataError(
+            f"risk must be one finite number for each of {len(outcome)} subjects; got shape "
+            f"{danger.shape}, {(~np.isfinite(danger)).sum()} not finite. Pass est.predict(X)."
+        )
+    if groups < 1 or len(names or range(groups)) != groups:
+        raise SettingError(
+            f"groups must be 1 or more, with a name for each or none; got {groups} and {names}."
+        )
+    edges = np.quantile(danger, np.arange(1, groups) / groups)
+    group = np.searchsorted(edges, danger)
+    called = names or USUAL_NAMES.get(groups) or _numbered(groups)
+    members = {
+        name: outcome.take(group == k) for k, name in enumerate(called) if (group == k).any()
+    }
+    for k, (name, some) in enumerate(members.items()):
+        curve = kaplan_meier(some)
+        times, survival = np.r_[0.0, curve.times], np.r_[1.0, curve.values]
+        label = f"{name} (n = {len(some)})"
+        ax.step(times, survival, where="post", lw=2, label=label, **line(k))
+    ax.set(xlabel=with_unit("time", unit), ylabel="survival", title=title, ylim=(0, 1.02))
+    ax.set_xlim(0, outcome.duration.max())
+    _write_numbers_at_risk(ax, {name: some.duration for name, some in members.items()})
+    return with_legend(ax, own, title="predicted risk")
+
+
+def _numbered(groups: int) -> list[str]:
+    return ["1 (lowest)", *(str(k) for k in range(2, groups)), f"{groups} (highest)"]
+
+
+def _write_numbers_at_risk(ax: Axes, durations: dict[str, NDArray[np.float64]]) -> None:
+    """A row for each group below the axis: how many are still followed at each tick."""
+    ticks = [tick for tick in ax.get_xticks() if 0 <= tick <= ax.get_xlim()[1]]
+    below: dict[str, Any] = {
+        "textcoords": "offset points",
+        "annotation_clip": False,
+        "fontsize": "small",
+    }
+    at_left: dict[str, Any] = {"xycoords": "axes fraction", "ha": "right", **below}
+    at_tick: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "ha": "center", **below}
+    ax.annotate("at risk", (0, 0), (-24, -44), **at_left)
+    for k, (name, followed) in enumerate(durations.items()):
+        height = -57 - 13 * k
+        ax.annotate(name, (0, 0), (-24, height), **at_left)
+        for tick in ticks:
+            still = int((followed >= tick).sum())
+            ax.annotate(str(still), (tick, 0), (0, height), **at_tick)

@@ -1,0 +1,145 @@
+"""What a table of subjects holds: events, follow-up, covariates and what is missing of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from survtrace.data.covariates import Covariate, levels, numbers, open_table
+from survtrace.data.encoding import Categories, Scale
+from survtrace.data.outcome import Outcome
+from survtrace.estimator import SurvTRACE
+from survtrace.metrics import aalen_johansen, censoring_survival
+
+Floats = NDArray[np.float64]
+Quartiles = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class CovariateSummary:
+    """A covariate in a table, beside what the estimator learned of it.
+
+    Attributes
+    ----------
+    name, kind
+        Of the covariate.
+    n_missing
+        Subjects without a value.
+    quartiles
+        Of a numerical covariate's values; None for a categorical one, or if all are missing.
+    levels
+        Levels of a categorical covariate and how many subjects have each, the most frequent first.
+    learned
+        The 1, 50 and 99 % quantiles of the training rows, or the levels seen there.
+    n_outside
+        Subjects below the first or above the last of these quantiles, or of a level not seen.
+    """
+
+    name: str
+    kind: str
+    n_missing: int
+    quartiles: Quartiles | None
+    levels: tuple[tuple[str, int], ...]
+    learned: Quartiles | tuple[str, ...]
+    n_outside: int
+
+
+@dataclass(frozen=True, eq=False)
+class CohortSummary:
+    """A table of subjects in numbers.
+
+    Attributes
+    ----------
+    n_subjects, n_censored
+        How many there are, and how many left without an event.
+    events
+        Columns ``cause``, ``events``, ``first``, ``median`` and ``last`` (event times).
+    durations
+        Least, quartiles and greatest.
+    median_follow_up
+        By the reverse Kaplan-Meier estimate; NaN if fewer than half of the subjects would be
+        censored within the follow-up.
+    covariates
+        One summary for each.
+    times, incidence
+        The Aalen-Johansen incidence of the table, shapes (time,) and (cause, time).
+    """
+
+    n_subjects: int
+    n_censored: int
+    events: pd.DataFrame
+    durations: tuple[float, ...]
+    median_follow_up: float
+    covariates: tuple[CovariateSummary, ...]
+    times: Floats
+    incidence: Floats
+
+
+def describe(est: SurvTRACE, X: Any, outcome: Outcome) -> CohortSummary:
+    """Count and summarise a table in the columns of an estimator.
+
+    Examples
+    --------
+    >>> from survtrace.data.outcome import read_outcome
+    >>> from survtrace.datasets import make_cohort
+    >>> X, y = make_cohort(300, random_state=0)
+    >>> est = SurvTRACE(n_members=1, max_epochs=1, random_state=0, verbose=False).fit(X, y)
+    >>> cohort = describe(est, X, read_outcome(y))
+    >>> int(cohort.events["events"].sum()) + cohort.n_censored == cohort.n_subjects
+    True
+    """
+    table = open_table(X)
+    known = zip(est.encoding_.covariates, est.encoding_.columns, strict=True)
+    times = np.linspace(0, outcome.duration.max(), 200)
+    return CohortSummary(
+        len(outcome),
+        int((outcome.event == 0).sum()),
+        _events(outcome),
+        tuple(np.quantile(outcome.duration, [0, 0.25, 0.5, 0.75, 1]).tolist()),
+        _median_follow_up(outcome),
+        tuple(_covariate(table, covariate, column) for covariate, column in known),
+        times,
+        aalen_johansen(outcome).at(times),
+    )
+
+
+def _events(outcome: Outcome) -> pd.DataFrame:
+    rows = []
+    for number, cause in enumerate(outcome.causes, start=1):
+        times = outcome.duration[outcome.event == number]
+        ends = np.quantile(times, [0, 0.5, 1]) if len(times) else np.full(3, np.nan)
+        rows.append((cause, len(times), *ends))
+    return pd.DataFrame(rows, columns=["cause", "events", "first", "median", "last"])
+
+
+def _median_follow_up(outcome: Outcome) -> float:
+    followed = censoring_survival(outcome)
+    over = np.flatnonzero(followed.values <= 0.5)
+    return float(followed.times[over[0]]) if len(over) else float("nan")
+
+
+def _covariate(table: Any, covariate: Covariate, column: Scale | Categories) -> CovariateSummary:
+    if isinstance(column, Categories):
+        found = levels(table, covariate)
+        texts = pd.Series([*found.text, None], dtype=object).iloc[found.place]
+        counts = texts.value_counts()
+        unseen = int(counts[~counts.index.isin(column.levels)].sum())
+        shares = tuple((str(level), int(count)) for level, count in counts.items())
+        missing = int(texts.isna().sum())
+        name = covariate.name
+        return CovariateSummary(name, "categorical", missing, None, shares, column.levels, unseen)
+    values = numbers(table, covariate)
+    present = values[~np.isnan(values)]
+    return CovariateSummary(
+        covariate.name,
+        "numerical",
+        len(values) - len(present),
+        tuple(np.quantile(present, [0.25, 0.5, 0.75]).tolist()) if len(present) else None,
+        (),
+        (column.low, column.typical, column.high),
+        int(((present < column.low) | (present > column.high)).sum()),
+    )

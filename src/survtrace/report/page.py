@@ -1,0 +1,281 @@
+"""A summary becomes one page of HTML that needs nothing but itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from survtrace.data.pieces import appears_whole
+from survtrace.estimator import SurvTRACE
+from survtrace.persistence import load
+from survtrace.report.figures import MOST_COVARIATES, cause_name, draw
+from survtrace.report.rivals import FLOOR
+from survtrace.report.scoring import OURS, Scores
+from survtrace.report.summary import Summary, collect
+
+TITLE = "Report on a SurvTRACE model"
+NONE, SPACE, MINUS = "\N{EN DASH}", "\N{NO-BREAK SPACE}", "\N{MINUS SIGN}"
+DIGITS = {"C": 3, "AUC": 3, "Brier": 4, "IBS": 4}
+
+
+def write_report(
+    est_or_path: SurvTRACE | str | Path,
+    X: Any,
+    y: Any,
+    path: str | Path,
+    *,
+    title: str | None = None,
+    train: tuple[Any, Any] | None = None,
+    n_repeats: int = 5,
+    random_state: int = 0,
+) -> Path:
+    """Write one HTML file on how an estimator does on subjects it has not seen.
+
+    Data, scores beside Aalen-Johansen and Cox, calibration, importance, three example patients,
+    training history, settings and a model card; it opens offline and prints.
+
+    Parameters
+    ----------
+    est_or_path
+        A fitted estimator, or the folder that `SurvTRACE.save` wrote.
+    X, y
+        Covariates and outcome of subjects it has not learned from.
+    path
+        The file; it appears when it is whole, in place of an earlier one.
+    title
+        Of the page.
+    train
+        ``(X, y)`` of the training rows: Aalen-Johansen and Cox are fitted on them. Without them
+        the two are cross-fitted on the scored subjects, which the page says.
+    n_repeats
+        Shuffles of each covariate, for its importance.
+    random_state
+        Seed of folds, resamples and shuffles.
+
+    Returns
+    -------
+    Path
+        Of the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from survtrace.datasets import make_cohort
+    >>> X, y = make_cohort(400, random_state=0)
+    >>> est = SurvTRACE(n_members=2, max_epochs=1, random_state=0, verbose=False)
+    >>> est = est.fit(X[:300], y[:300])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_report(est, X[300:], y[300:], f"{folder}/report.html", n_repeats=1)
+    ...     path.read_text(encoding="utf-8")[:15]
+    '<!doctype html>'
+    """
+    est = est_or_path if isinstance(est_or_path, SurvTRACE) else load(est_or_path)
+    summary = collect(est, X, y, train=train, n_repeats=n_repeats, random_state=random_state)
+    with appears_whole(Path(path)) as part:
+        part.write_text(render(summary, title=title), encoding="utf-8")
+    return Path(path)
+
+
+def render(summary: Summary, *, title: str | None = None) -> str:
+    """The page of a summary."""
+    template = _environment().get_template("page.html")
+    return template.render(
+        title=title or TITLE,
+        summary=summary,
+        images=draw(summary),
+        glance=_glance(summary),
+        score_tables=list(_score_tables(summary.scores)),
+        differences=_differences(summary.scores),
+        saved=FLOOR in summary.scores.methods,
+        calibration=list(_calibration(summary)),
+        importance=_importance(summary),
+        most_covariates=MOST_COVARIATES,
+    )
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """A number as it is read in a table: whole where it is large, no thousands separator.
+
+    Examples
+    --------
+    >>> number(1996.0), number(0.123456), number(12345.678), number(float("nan"))
+    ('1996', '0.1235', '12346', '–')
+    """
+    if value is None or (isinstance(value, float | np.floating) and not np.isfinite(value)):
+        return NONE
+    if isinstance(value, str | bool) or not isinstance(value, float | np.floating):
+        return str(value)
+    shown = f"{value:.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
+    return shown.replace("-", MINUS)
+
+
+def share(value: float, digits: int = 1) -> str:
+    r"""A probability in per cent.
+
+    Examples
+    --------
+    >>> share(0.1234)
+    '12.3\xa0%'
+    """
+    return f"{100 * value:.{digits}f}{SPACE}%" if np.isfinite(value) else NONE
+
+
+def interval(ends: Any, factor: float = 1.0, digits: int = 3) -> str:
+    r"""A value and the ends of its interval.
+
+    Examples
+    --------
+    >>> interval((0.7, 0.65, 0.75))
+    '0.700 (0.650\xa0to\xa00.750)'
+    """
+    value, low, high = (factor * float(end) for end in ends)
+    if not np.isfinite(value):
+        return NONE
+    shown = [signed(each, digits).removeprefix("+") for each in (value, low, high)]
+    return shown[0] if low == high else f"{shown[0]} ({shown[1]}{SPACE}to{SPACE}{shown[2]})"
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """A number with its sign, a real minus; zero has none.
+
+    Examples
+    --------
+    >>> signed(0.5), signed(-0.5), signed(-0.001)
+    ('+0.50', '−0.50', '0.00')
+    """
+    shown = f"{value:+.{digits}f}"
+    return shown[1:] if float(shown) == 0 else shown.replace("-", MINUS)
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("survtrace.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "cause": cause_name,
+        "interval": interval,
+        "number": number,
+        "share": share,
+        "signed": signed,
+    }
+    return environment
+
+
+def _ends(table: pd.DataFrame, names: tuple[str, str, str] = ("value", "low", "high")) -> Any:
+    """The value and interval of the only row of a table; NaN if there is none."""
+    if table.empty:
+        return (np.nan, np.nan, np.nan)
+    return tuple(table.iloc[0][list(names)].astype(float))
+
+
+def _pick(table: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
+    """The rows of a table with these values."""
+    keep = np.ones(len(table), dtype=bool)
+    for name, value in wanted.items():
+        keep &= (table[name] == value).to_numpy()
+    return table[keep]
+
+
+def _glance(summary: Summary) -> list[dict[str, Any]]:
+    """A row for each cause: the most important numbers, and who wins."""
+    scores, rows = summary.scores, []
+    for place in summary.cohort.events.itertuples():
+        own = _pick(scores.table, method=OURS, cause=place.cause)
+        there = _pick(own, horizon=scores.horizon)
+        rows.append(
+            {
+                "cause": place.cause,
+                "events": place.events,
+                "concordance": _ends(_pick(there, score="C")),
+                "predicted": _ends(_pick(there, score="predicted"))[0],
+                "observed": _ends(_pick(there, score="observed"))[0],
+                "verdicts": [
+                    _verdict(scores, place.cause, rival)
+                    for rival in scores.methods
+                    if rival != OURS
+                ],
+            }
+        )
+    return rows
+
+
+def _verdict(scores: Scores, cause: Any, rival: str) -> str:
+    names = ("difference", "low", "high")
+    gap = _ends(_pick(scores.differences, cause=cause, rival=rival, score="IBS"), names)
+    if not np.isfinite(gap[0]):
+        return NONE
+    if gap[1] <= 0 <= gap[2]:
+        return "no clear difference"
+    return "better" if gap[0] < 0 else "worse"
+
+
+def _score_tables(scores: Scores) -> Iterator[dict[str, Any]]:
+    """For each cause and kind of score the values of all methods side by side."""
+    for cause in dict.fromkeys(scores.table["cause"]):
+        kinds = []
+        for kind, digits in DIGITS.items():
+            own, rows = _pick(scores.table, cause=cause, score=kind), []
+            for horizon in [None] if kind == "IBS" else scores.horizons:
+                there = own if horizon is None else _pick(own, horizon=horizon)
+                ends = [_ends(_pick(there, method=method)) for method in scores.methods]
+                cells = [interval(each, digits=digits) for each in ends]
+                rows.append({"horizon": horizon, "cells": cells})
+            kinds.append({"score": kind, "rows": rows})
+        yield {"cause": cause, "kinds": kinds}
+
+
+def _differences(scores: Scores) -> dict[str, Any]:
+    """A column for each rival and score, a row for each cause."""
+    gaps = scores.differences
+    columns = list(dict.fromkeys(zip(gaps["rival"], gaps["score"], strict=True)))
+    names = ("difference", "low", "high")
+    rows = []
+    for cause in dict.fromkeys(gaps["cause"]):
+        ends = [_ends(_pick(gaps, cause=cause, rival=r, score=kind), names) for r, kind in columns]
+        formats = [(1000, 2) if kind == "IBS" else (1, 3) for _, kind in columns]
+        cells = [interval(each, *shown) for each, shown in zip(ends, formats, strict=True)]
+        rows.append({"cause": cause, "cells": cells})
+    return {"columns": columns, "rows": rows}
+
+
+def _calibration(summary: Summary) -> Iterator[dict[str, Any]]:
+    """Mean predicted beside observed incidence, for each cause and horizon."""
+    scores = summary.scores
+    for cause in summary.fit.causes:
+        rows = []
+        for horizon in scores.horizons:
+            there = _pick(scores.table, method=OURS, cause=cause, horizon=horizon)
+            predicted = _ends(_pick(there, score="predicted"))[0]
+            observed, low, high = _ends(_pick(there, score="observed"))
+            known = {"predicted": predicted, "observed": observed, "low": low, "high": high}
+            rows.append({"horizon": horizon, **known, "inside": low <= predicted <= high})
+        yield {"cause": cause, "rows": rows}
+
+
+def _importance(summary: Summary) -> list[dict[str, Any]]:
+    """For each covariate its importance for every cause, the most important first."""
+    table = summary.importance.table
+    order = table.groupby("covariate")["importance"].max().sort_values(ascending=False).index
+    return [
+        {
+            "covariate": name,
+            "cells": [
+                interval(
+                    _ends(_pick(table, covariate=name, cause=cause), ("importance", "low", "high")),
+                    factor=1000,
+                    digits=2,
+                )
+                for cause in summary.fit.causes
+            ],
+        }
+        for name in order[:MOST_COVARIATES]
+    ]

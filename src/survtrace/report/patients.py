@@ -1,0 +1,113 @@
+"""Three subjects to show: of low, middle and high predicted risk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from survtrace.estimator import SurvTRACE
+from survtrace.explain import attributions
+
+Floats = NDArray[np.float64]
+PLACES = {"low": 0.1, "middle": 0.5, "high": 0.9}
+BACKGROUND, ORDERS = 50, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Patient:
+    """A subject without name, row number or outcome.
+
+    Attributes
+    ----------
+    name, risk
+        Which of the three, and the predicted incidence of any cause at the median event time.
+    covariates
+        Columns ``covariate``, ``value`` (None if missing) and, where the library shap is there,
+        ``share``: what the covariate adds to the predicted incidence of one cause.
+    times, incidence, deviation
+        Predicted incidence of each cause and its standard deviation between members, shapes
+        (time,), (cause, time) and (cause, time).
+    """
+
+    name: str
+    risk: float
+    covariates: pd.DataFrame
+    times: Floats
+    incidence: Floats
+    deviation: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Patients:
+    """The three, and what the shares of their covariates refer to.
+
+    Attributes
+    ----------
+    each
+        The subjects, rising in risk.
+    time
+        The median event time of the training rows.
+    cause, base
+        The cause whose incidence by then the shares explain, and its mean over subjects drawn for
+        comparison; None where shap is not installed.
+    """
+
+    each: tuple[Patient, ...]
+    time: float
+    cause: Any
+    base: float | None
+
+
+def choose_patients(est: SurvTRACE, X: pd.DataFrame, cause: Any, random_state: int) -> Patients:
+    """The subjects at the 10, 50 and 90 % quantiles of predicted risk.
+
+    Examples
+    --------
+    >>> from survtrace.datasets import make_cohort
+    >>> X, y = make_cohort(300, random_state=0)
+    >>> est = SurvTRACE(n_members=2, max_epochs=1, random_state=0, verbose=False).fit(X, y)
+    >>> [patient.name for patient in choose_patients(est, X, 1, random_state=0).each]
+    ['low', 'middle', 'high']
+    """
+    risk = est.predict(X)
+    order = np.argsort(risk, kind="stable")
+    rows = [order[int(place * len(order))] for place in PLACES.values()]
+    chosen, times = X.iloc[rows], np.linspace(0, est.time_grid_[-1], 100)
+    incidence, deviation = est.predict_cumulative_incidence(chosen, times, return_std=True)
+    shares, base = _shares(est, X, chosen, cause, random_state)
+    tables = [_covariates(chosen.iloc[i], shares, i) for i in range(len(rows))]
+    each = zip(PLACES, risk[rows].tolist(), tables, incidence, deviation, strict=True)
+    patients = tuple(
+        Patient(name, danger, table, times, curves, spread)
+        for name, danger, table, curves, spread in each
+    )
+    return Patients(patients, est.median_event_time_, None if base is None else cause, base)
+
+
+def _shares(
+    est: SurvTRACE, X: pd.DataFrame, chosen: pd.DataFrame, cause: Any, random_state: int
+) -> tuple[Floats | None, float | None]:
+    others = X.sample(min(BACKGROUND, len(X)), random_state=random_state)
+    try:
+        table = attributions(
+            est,
+            chosen,
+            time=est.median_event_time_,
+            cause=cause,
+            background=others,
+            n_permutations=ORDERS,
+            random_state=random_state,
+        )
+    except ImportError:
+        return None, None
+    return table.to_numpy(), float(table.attrs["base"])
+
+
+def _covariates(values: pd.Series, shares: Floats | None, row: int) -> pd.DataFrame:
+    known = [None if pd.isna(value) else value for value in values]
+    table = pd.DataFrame({"covariate": list(values.index), "value": pd.Series(known, dtype=object)})
+    return table if shares is None else table.assign(share=shares[row])

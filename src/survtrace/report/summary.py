@@ -1,0 +1,182 @@
+"""Everything the page says, in numbers and frames; nothing here knows of HTML or figures."""
+
+from __future__ import annotations
+
+import platform
+import warnings
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from survtrace.data.covariates import open_table, select_columns
+from survtrace.data.outcome import Outcome, read_outcome, require_same_subjects
+from survtrace.errors import DataError, DataWarning
+from survtrace.estimator import SurvTRACE
+from survtrace.explain import covariate_relevance, faithfulness, permutation_importance
+from survtrace.explain.inputs import read_frame
+from survtrace.report.cohort import CohortSummary, describe
+from survtrace.report.fit import FitSummary, describe_fit
+from survtrace.report.overlap import Subjects, check_rows
+from survtrace.report.patients import Patients, choose_patients
+from survtrace.report.scoring import Scores, score
+
+MOST_SHUFFLED, FEWEST_SUBJECTS = 50_000, 1_000  # rows predicted for importance; subjects of these
+
+
+@dataclass(frozen=True, eq=False)
+class Importance:
+    """What the predictions rely on, and whether attention says the same.
+
+    Attributes
+    ----------
+    table
+        From `permutation_importance`.
+    agreement
+        Sentences of `faithfulness`.
+    n_subjects, n_repeats
+        On how many subjects, and how often each covariate was shuffled.
+    """
+
+    table: pd.DataFrame
+    agreement: tuple[str, ...]
+    n_subjects: int
+    n_repeats: int
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """All parts of the page.
+
+    Attributes
+    ----------
+    alerts, remarks
+        Sentences that forbid, or qualify, a reading of the scores.
+    cohort, learned
+        The scored subjects, and the training rows where they were given.
+    scores, importance, patients, fit
+        As their names say.
+    versions
+        Of survtrace, torch and Python.
+    seed
+        Of the report's own draws: folds, resamples, shuffles.
+    made
+        When.
+    """
+
+    alerts: tuple[str, ...]
+    remarks: tuple[str, ...]
+    cohort: CohortSummary
+    learned: CohortSummary | None
+    scores: Scores
+    importance: Importance
+    patients: Patients
+    fit: FitSummary
+    versions: dict[str, str]
+    seed: int
+    made: datetime
+
+
+def collect(
+    est: SurvTRACE,
+    X: Any,
+    y: Any,
+    *,
+    train: tuple[Any, Any] | None = None,
+    n_repeats: int = 5,
+    random_state: int = 0,
+) -> Summary:
+    """Gather what there is to say about an estimator on subjects it has not seen.
+
+    Parameters
+    ----------
+    est
+        A fitted estimator.
+    X, y
+        Subjects to score on.
+    train
+        ``(X, y)`` of the training rows: on them the rivals are fitted.
+    n_repeats
+        Shuffles of each covariate, for its importance.
+    random_state
+        Seed of folds, resamples and shuffles.
+
+    Examples
+    --------
+    >>> from survtrace.datasets import make_cohort
+    >>> X, y = make_cohort(400, random_state=0)
+    >>> est = SurvTRACE(n_members=2, max_epochs=1, random_state=0, verbose=False)
+    >>> summary = collect(est.fit(X[:300], y[:300]), X[300:], y[300:], n_repeats=1)
+    >>> summary.scores.methods
+    ['SurvTRACE', 'Aalen-Johansen', 'Cox']
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        frame, outcome = scored = _read(est, X, y)
+        rows = None if train is None else _read_training(est, train)
+        scores = score(est, frame, outcome, rows, random_state)
+    alerts, remarks = check_rows(est, scored, rows)
+    cohort = describe(est, frame, outcome)
+    main = cohort.events.sort_values("events", kind="stable")["cause"].iloc[-1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # of parts of a table that was remarked on
+        importance = _importance(est, frame, outcome, n_repeats, random_state)
+        patients = choose_patients(est, frame, main, random_state)
+    return Summary(
+        alerts=alerts,
+        remarks=(*remarks, *_said(caught)),
+        cohort=cohort,
+        learned=None if rows is None else describe(est, *rows),
+        scores=scores,
+        importance=importance,
+        patients=patients,
+        fit=describe_fit(est),
+        versions={
+            "survtrace": version("survtrace"),
+            "torch": version("torch"),
+            "Python": platform.python_version(),
+        },
+        seed=random_state,
+        made=datetime.now(UTC),
+    )
+
+
+def _said(caught: list[warnings.WarningMessage]) -> list[str]:
+    """Our own warnings, each once, as sentences of the page; others are given again."""
+    for each in caught:
+        if not issubclass(each.category, DataWarning):
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+    ours = [str(each.message) for each in caught if issubclass(each.category, DataWarning)]
+    return [f"{text[:1].upper()}{text[1:]}" for text in dict.fromkeys(ours)]
+
+
+def _read(est: SurvTRACE, X: Any, y: Any) -> Subjects:
+    """A table in the estimator's columns, and its outcome in the estimator's causes."""
+    table = open_table(X)
+    if len(table) == 0:
+        raise DataError("a report needs subjects to score; X has no rows. Check how it was read.")
+    outcome = read_outcome(y, causes=est.causes_, zero_duration=est.zero_duration)
+    require_same_subjects(len(table), outcome)
+    return read_frame(est, select_columns(table, est.encoding_.covariates).to_native()), outcome
+
+
+def _read_training(est: SurvTRACE, train: Any) -> Subjects:
+    try:
+        X, y = train
+    except (TypeError, ValueError):
+        raise DataError("train must be a pair (X, y) of the training rows.") from None
+    return _read(est, X, y)
+
+
+def _importance(
+    est: SurvTRACE, X: pd.DataFrame, outcome: Outcome, n_repeats: int, random_state: int
+) -> Importance:
+    most = max(MOST_SHUFFLED // (max(n_repeats, 1) * X.shape[1]), FEWEST_SUBJECTS)
+    drawn = np.sort(np.random.default_rng(random_state).permutation(len(X))[:most])
+    some, their = X.iloc[drawn], outcome.take(drawn)
+    table = permutation_importance(est, some, their, n_repeats=n_repeats, random_state=random_state)
+    agreement = faithfulness(covariate_relevance(est, some), table)
+    return Importance(table, tuple(str(agreement).splitlines()), len(some), n_repeats)

@@ -1,0 +1,184 @@
+"""Predictions from file to file, in pieces: memory does not grow with the table."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from survtrace.data.encoding import Categories
+from survtrace.data.pieces import N_ROWS, read_pieces, write_pieces
+from survtrace.errors import DataError, DataWarning
+from survtrace.estimator import SurvTRACE
+
+Floats = NDArray[np.float64]
+TRUTHS = {"true": "True", "false": "False"}
+
+
+def predict_file(
+    est: SurvTRACE,
+    table: str | Path,
+    out: str | Path,
+    times: ArrayLike,
+    *,
+    keep: Sequence[str] = (),
+    causes: bool = True,
+    std: bool = False,
+    n_rows: int = N_ROWS,
+    advance: Callable[[int], None] = lambda n_rows: None,
+) -> int:
+    """Predict for every row of a table in a file and write the probabilities to another.
+
+    Rows keep their order. Columns are ``survival_<time>``, then ``incidence_<cause>_<time>``; a
+    standard deviation stands beside what it belongs to, with ``_std`` behind its name. What is
+    written does not depend on ``n_rows``, and appears whole at the end or not at all.
+
+    Parameters
+    ----------
+    est
+        A fitted estimator.
+    table
+        CSV, TSV (both also .gz), Parquet or Feather; ``-`` reads CSV from standard input.
+    out
+        The same kinds; ``-`` writes CSV to standard output.
+    times
+        When to predict.
+    keep
+        Columns of the table to copy in front, such as identifiers.
+    causes
+        Also the incidence of each cause.
+    std
+        Also the standard deviations between members.
+    n_rows
+        Rows held in memory at a time.
+    advance
+        Told after each piece how many rows it had.
+
+    Returns
+    -------
+    int
+        The number of rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from survtrace.datasets import make_cohort
+    >>> X, y = make_cohort(200, random_state=0)
+    >>> est = SurvTRACE(n_members=1, max_epochs=1, random_state=0, verbose=False).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     X.to_csv(f"{folder}/new.csv", index=False)
+    ...     n_rows = predict_file(est, f"{folder}/new.csv", f"{folder}/out.csv", times=[12, 60])
+    ...     list(pd.read_csv(f"{folder}/out.csv"))[:3]
+    ['survival_12', 'survival_60', 'incidence_1_12']
+    """
+    covariates = [str(name) for name in est.feature_names_in_]
+    columns = list(dict.fromkeys([*keep, *covariates]))
+    pieces = read_pieces(table, columns, verbatim=keep, text=list(_levels(est)), n_rows=n_rows)
+    done, told = 0, set[str]()
+    with write_pieces(out) as write:
+        for piece in filter(len, pieces):
+            with _in_rows(done, len(piece), told):
+                answers = _answers(est, _as_learned(est, piece[covariates]), times, causes, std)
+            write(pd.concat([piece[[*keep]], answers], axis=1))
+            done += len(piece)
+            advance(len(piece))
+        if not done:
+            raise DataError(f"{table} has no rows. Pass a table with at least one subject.")
+    return done
+
+
+def _answers(
+    est: SurvTRACE, X: pd.DataFrame, times: ArrayLike, causes: bool, std: bool
+) -> pd.DataFrame:
+    """The probabilities of a piece as columns."""
+    labels = [np.format_float_positional(time, trim="-") for time in np.atleast_1d(times)]
+    columns = {}
+    for name, mean, deviation in _curves(est, X, times, causes, std):
+        for j, label in enumerate(labels):
+            columns[f"{name}_{label}"] = mean[:, j]
+            if deviation is not None:
+                columns[f"{name}_{label}_std"] = deviation[:, j]
+    return pd.DataFrame(columns, index=X.index)
+
+
+def _curves(
+    est: SurvTRACE, X: pd.DataFrame, times: ArrayLike, causes: bool, std: bool
+) -> Iterator[tuple[str, Floats, Floats | None]]:
+    """Name, mean and deviation of each curve; without deviations, one pass gives them all."""
+
+    def ask(predict: Callable[..., Any]) -> tuple[Floats, Floats | None]:
+        answer = predict(X, times, return_std=std)
+        return answer if std else (answer, None)
+
+    if not causes:
+        yield "survival", *ask(est.predict_survival_function)
+        return
+    incidence, spread = ask(est.predict_cumulative_incidence)
+    left = np.clip(1 - incidence.sum(axis=1), 0, 1)
+    yield "survival", *(ask(est.predict_survival_function) if std else (left, None))
+    for k, cause in enumerate(est.causes_):
+        yield f"incidence_{cause}", incidence[:, k], None if spread is None else spread[:, k]
+
+
+def _levels(est: SurvTRACE) -> dict[str, frozenset[str]]:
+    """The levels of each categorical covariate."""
+    encoding = est.encoding_
+    return {
+        covariate.name: frozenset(column.levels)
+        for covariate, column in zip(encoding.covariates, encoding.columns, strict=True)
+        if isinstance(column, Categories)
+    }
+
+
+def _as_learned(est: SurvTRACE, X: pd.DataFrame) -> pd.DataFrame:
+    """What was read as text, as the estimator has met it: a number, or a level in its spelling."""
+    levels = _levels(est)
+    columns = {}
+    for name in X.columns[[isinstance(dtype, pd.StringDtype) for dtype in X.dtypes]]:
+        if name in levels:
+            unknown = set(X[name].dropna().unique()) - levels[name]
+            columns[name] = X[name].replace({text: _spelling(text) for text in unknown})
+        else:
+            columns[name] = _numbers(X[name])
+    return X.assign(**columns)
+
+
+def _numbers(texts: pd.Series[str]) -> pd.Series[Any]:
+    """Numbers, or the texts themselves, for the estimator to refuse."""
+    try:
+        return pd.to_numeric(texts)
+    except ValueError:
+        return texts
+
+
+def _spelling(text: str) -> str:
+    """A text as it would be spelled had its whole column been read as numbers or truths."""
+    try:
+        number = float(text)
+    except ValueError:
+        return TRUTHS.get(text.lower(), text)
+    return str(int(number)) if number.is_integer() else str(number)
+
+
+@contextmanager
+def _in_rows(first: int, n_rows: int, told: set[str]) -> Iterator[None]:
+    """Warn of each thing once, not for every piece; say in which rows an error is."""
+    place = f"in rows {first + 1:,} to {first + n_rows:,}: " if first else ""
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", DataWarning)
+            yield
+    except DataError as error:
+        raise DataError(f"{place}{error}") from None
+    for warning in caught:
+        kind = re.sub(r"\d+", "", str(warning.message))
+        if kind not in told:
+            told.add(kind)
+            warnings.warn(f"{place}{warning.message}", warning.category, stacklevel=3)

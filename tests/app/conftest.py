@@ -1,0 +1,63 @@
+"""A small estimator behind a door, for clients in the same process and for a real server."""
+
+import socket
+import threading
+import time
+from contextlib import contextmanager
+
+import pandas as pd
+import pytest
+
+pytest.importorskip("fastapi", reason="the app needs the extra: pip install 'survtrace[app]'")
+uvicorn = pytest.importorskip("uvicorn")
+TestClient = pytest.importorskip("fastapi.testclient").TestClient
+
+from survtrace.app import create_app  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def importance_file(tmp_path_factory, fitted_three):
+    """What `survtrace explain` writes, with an interval missing."""
+    rows = [
+        {"cause": cause, "covariate": name, "importance": 0.1 / (j + 1), "low": 0.0, "high": 0.2}
+        for cause in fitted_three.causes_
+        for j, name in enumerate(fitted_three.feature_names_in_)
+    ]
+    path = tmp_path_factory.mktemp("importance") / "importance.csv"
+    table = pd.DataFrame(rows)
+    table.loc[0, ["low", "high"]] = None
+    table.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="session")
+def client(fitted_three, importance_file):
+    """A client of the app with three causes."""
+    app = create_app(
+        fitted_three, importance=importance_file, units={"age": "years"}, time_unit="months"
+    )
+    with TestClient(app) as client:
+        yield client
+
+
+@contextmanager
+def running(app):
+    """The address of a server that runs in a thread, on a free port of this machine."""
+    with socket.socket() as door:
+        door.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [door]}, daemon=True)
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        try:
+            yield f"http://127.0.0.1:{door.getsockname()[1]}/"
+        finally:
+            server.should_exit = True
+            thread.join(timeout=10)
+
+
+@pytest.fixture(scope="session")
+def serve_app():
+    """A context in which an app is served."""
+    return running

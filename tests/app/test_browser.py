@@ -1,0 +1,211 @@
+"""The page in a real browser: Debian's Chromium, driven by Playwright."""
+
+import io
+import os
+import re
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+if CHROMIUM is None:
+    pytest.skip("no Chromium here: apt-get install chromium", allow_module_level=True)
+
+from survtrace.app import create_app  # noqa: E402
+
+expect = playwright.expect
+DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+EVENT_FREE = re.compile(r"event-free (\d+(?:\.\d)?)\s%")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=as_root)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def address(serve_app, fitted_three, importance_file):
+    with serve_app(create_app(fitted_three, importance=importance_file, time_unit="months")) as url:
+        yield url
+
+
+@pytest.fixture(params=[DESK, PHONE], ids=["desk", "phone"])
+def page(request, browser, address):
+    """The page, opened; whatever it loads from elsewhere or says on its console fails the test."""
+    page = browser.new_page(viewport=request.param)
+    trouble = []
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("console", lambda said: trouble.append(said.text) if "422" not in said.text else None)
+    page.on(
+        "request",
+        lambda sent: trouble.append(sent.url) if not sent.url.startswith(address) else None,
+    )
+    page.goto(address)
+    expect(page.locator("#summary")).to_contain_text("event-free")
+    yield page
+    page.close()
+    assert trouble == []
+
+
+def event_free(page):
+    return float(EVENT_FREE.search(page.locator("#summary").inner_text())[1])
+
+
+def survival_curve(page, kind="a"):
+    return page.locator(f"#survival .{kind}.line").get_attribute("d")
+
+
+def test_a_filled_form_changes_curve_and_words_to_what_the_estimator_says(page, fitted_three):
+    before, words = survival_curve(page), page.locator("#summary").inner_text()
+    page.get_by_label("age", exact=True).fill("75")
+    page.get_by_label("size", exact=True).fill("3")
+    page.get_by_label("sex", exact=True).select_option("m")
+    page.get_by_label("stage unknown").check()
+    expect(page.locator("#summary")).not_to_have_text(words)
+    expect(page.locator("#A-3")).to_be_disabled()
+    page.wait_for_timeout(400)
+    assert survival_curve(page) != before
+    X = pd.DataFrame({"age": [75.0], "size": [3.0], "sex": ["m"], "stage": [None]})
+    time = float(page.locator("#horizon").input_value())
+    expected = 100 * fitted_three.predict_survival_function(X, [time])[0, 0]
+    assert event_free(page) == pytest.approx(expected, abs=0.51)
+
+
+def test_the_words_are_those_of_the_time_that_is_read_off(page):
+    early = event_free(page)
+    page.get_by_label("Read off at time", exact=False).first.fill("8")
+    expect(page.locator("#summary")).to_contain_text("By 8 months")
+    assert event_free(page) < early
+
+
+def test_two_patients_are_compared(page):
+    page.get_by_role("button", name="Compare with patient B").click()
+    second = page.get_by_role("group", name="Patient B, what if")
+    expect(second.get_by_label("age", exact=True)).to_be_focused()
+    expect(page.locator("#survival .b.line")).to_have_count(1)
+    assert survival_curve(page, "a") == survival_curve(page, "b")
+    second.get_by_label("age", exact=True).fill("80")
+    expect(second.locator(".field.changed")).to_have_count(1)
+    expect(page.locator("#summary")).to_contain_text("for patient B (\u2212")
+    assert survival_curve(page, "a") != survival_curve(page, "b")
+    rows = page.locator("#states tbody tr").all_inner_texts()
+    assert [row.split("\t")[0] for row in rows] == ["event-free", "cause 1", "cause 2", "cause 3"]
+    differences = [float(row.split("\t")[3].replace("\u2212", "-")) for row in rows]
+    assert sum(differences) == pytest.approx(0, abs=0.21)
+    page.get_by_role("button", name="Remove patient B").click()
+    expect(page.locator("#survival .b.line")).to_have_count(0)
+
+
+def test_a_table_is_uploaded_and_its_scores_are_downloaded(page, fitted_three, three_causes):
+    X = three_causes[0].head(20)
+    page.get_by_text("Score a table of patients").click()
+    table = X.assign(id=range(20)).to_csv(index=False).encode()
+    page.get_by_label("CSV file").set_input_files(
+        {"name": "ward.csv", "mimeType": "text/csv", "buffer": table}
+    )
+    page.get_by_label("At times", exact=False).fill("2 6")
+    page.get_by_role("button", name="Score").click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download the scored table").click()
+    assert download.value.suggested_filename == "ward-scored.csv"
+    expect(page.locator("#score-warnings")).to_contain_text("ignored: ['id']")
+    scored = pd.read_csv(io.BytesIO(download.value.path().read_bytes()))
+    assert scored["id"].tolist() == list(range(20))
+    expected = fitted_three.predict_survival_function(X, [6.0])[:, 0]
+    np.testing.assert_allclose(scored["survival_6"], expected, atol=1e-6)
+
+
+def test_an_error_is_read_in_the_librarys_words_and_goes_when_it_is_mended(page):
+    alert, age = page.get_by_role("alert"), page.get_by_label("age", exact=True)
+    expect(alert).to_be_hidden()
+    age.fill("1e30")
+    expect(alert).to_contain_text("so large that the network's numbers overflow")
+    expect(alert).to_be_in_viewport()
+    age.fill("")
+    expect(alert).to_contain_text("age must be a number; got none. Type one, or tick unknown")
+    age.fill("60")
+    expect(alert).to_be_hidden()
+    page.get_by_text("Score a table of patients").click()
+    page.get_by_label("CSV file").set_input_files(
+        {"name": "bad.csv", "mimeType": "text/csv", "buffer": b"age\nold\n"}
+    )
+    page.get_by_role("button", name="Score").click()
+    expect(alert).to_contain_text("column 'age' is numerical")
+    expect(alert).to_be_in_viewport()
+
+
+def test_what_the_library_warns_of_is_shown(page):
+    page.get_by_label("age", exact=True).fill("150")
+    expect(page.locator("#warnings")).to_contain_text("lies outside")
+
+
+def test_the_keyboard_is_enough(page):
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the curves")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("age", exact=True)).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("age, slider")).to_be_focused()
+    before = page.locator("#summary").inner_text()
+    for _ in range(12):
+        page.keyboard.press("ArrowRight")
+    expect(page.locator("#summary")).not_to_have_text(before)
+    assert float(page.get_by_label("age", exact=True).input_value()) > 60
+    page.locator("#attention-box > summary").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#attention td")).to_have_count(16)
+
+
+def test_attention_and_importance_can_be_read_as_tables(page):
+    page.locator("#attention-box > summary").click()
+    rows = page.locator("#attention tbody tr")
+    expect(rows).to_have_count(4)
+    for row in rows.all():
+        assert sum(map(float, row.locator("td").all_inner_texts())) == pytest.approx(100, abs=0.3)
+    page.locator("#importance-box > summary").click()
+    expect(page.locator("#importance .bar")).to_have_count(4)
+    page.get_by_label("Cause", exact=True).select_option("2")
+    expect(page.locator("#importance-table caption")).to_have_text("Importance for cause 2")
+
+
+def test_every_control_has_a_name_every_figure_words_and_nothing_sticks_out(page):
+    page.get_by_role("button", name="Compare with patient B").click()
+    expect(page.locator("#B-0")).to_be_visible()
+    for summary in page.locator("details > summary").all():
+        if summary.is_visible():
+            summary.click()
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll("input, select, button")].filter((control) =>
+             !control.labels?.length && !control.ariaLabel && !control.textContent.trim()).length"""
+    )
+    assert nameless == 0
+    for figure in page.locator("svg").all():
+        assert figure.get_attribute("role") == "img"
+        assert len(figure.get_attribute("aria-label")) > 20
+    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+
+
+def test_a_locked_page_opens_with_the_token_only(browser, serve_app, fitted_one):
+    with serve_app(create_app(fitted_one, token="s3cret")) as address:
+        page = browser.new_page()
+        page.goto(address)
+        expect(page.get_by_label("Token of this server")).to_be_focused()
+        expect(page.locator("#explorer")).to_be_hidden()
+        page.get_by_label("Token of this server").fill("wrong")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("alert")).to_contain_text("not the token of this server")
+        page.get_by_label("Token of this server").fill("s3cret")
+        page.keyboard.press("Enter")
+        expect(page.locator("#summary")).to_contain_text("event-free")
+        page.goto("about:blank")
+        page.goto(f"{address}#token=s3cret")
+        expect(page.locator("#summary")).to_contain_text("event-free")
+        assert "s3cret" not in page.url
+        page.close()

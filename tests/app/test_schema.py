@@ -1,0 +1,65 @@
+"""The form asks for what the estimator learned, in ranges that hold its training rows."""
+
+import numpy as np
+import pytest
+
+from survtrace import SurvTRACE
+from survtrace.app.schema import covariate_schemas, slider
+from survtrace.data.encoding import Encoding
+
+
+def by_name(est, units=None):
+    return {covariate.name: covariate for covariate in covariate_schemas(est, units)}
+
+
+def test_covariates_come_in_token_order_with_kind_and_levels(fitted_three):
+    schemas = covariate_schemas(fitted_three)
+    assert [schema.name for schema in schemas] == list(fitted_three.feature_names_in_)
+    assert [schema.kind for schema in schemas] == ["numerical"] * 2 + ["categorical"] * 2
+    assert schemas[2].levels == ["f", "m"]
+    assert schemas[3].levels == ["I", "II", "III"]
+
+
+def test_a_range_holds_nearly_all_training_rows_and_the_typical_value(fitted_three, three_causes):
+    X, _ = three_causes
+    for name in ("age", "size"):
+        schema, values = by_name(fitted_three)[name], X[name].dropna()
+        assert values.between(schema.low, schema.high).mean() >= 0.98
+        assert schema.low < schema.typical < schema.high
+        assert schema.typical == pytest.approx(values.median(), rel=0.05)
+
+
+def test_units_come_from_the_name_or_from_the_caller(one_cause, tiny):
+    X, y = one_cause
+    named = X.rename(columns={"size": "size (mm)", "stage": "stage [AJCC]"})
+    known = by_name(SurvTRACE(**tiny).fit(named, y), {"age": "years"})
+    assert (known["size (mm)"].label, known["size (mm)"].unit) == ("size", "mm")
+    assert (known["stage [AJCC]"].label, known["stage [AJCC]"].unit) == ("stage", "AJCC")
+    assert (known["age"].label, known["age"].unit) == ("age", "years")
+    assert known["sex"].unit == ""
+
+
+@pytest.mark.parametrize(
+    ("low", "typical", "high"),
+    [(0.0, 1.0, 2.0), (-3.2, 0.1, 1e6), (50, 63, 92), (1e-9, 2e-9, 5e-9), (7, 7, 7), (0, 1, 1)],
+    ids=str,
+)
+def test_a_slider_has_about_a_hundred_steps_at_most_and_covers_its_range(low, typical, high):
+    first, start, last, step = slider(float(low), float(typical), float(high))
+    assert first <= low
+    assert abs(start - typical) <= step
+    assert high <= last
+    assert 1 <= (last - first) / step <= 110
+
+
+def test_an_early_file_without_quantiles_still_gives_a_form(fitted_three):
+    early = {
+        name: {key: known[key] for key in known if key in ("mean", "deviation", "levels")}
+        for name, known in fitted_three.encoding_.as_dict().items()
+    }
+    est = SurvTRACE()
+    est.encoding_ = Encoding.from_dict(early)
+    age, sex = by_name(est)["age"], by_name(est)["sex"]
+    assert age.low < early["age"]["mean"] < age.high
+    assert np.isfinite([age.low, age.high, age.step]).all()
+    assert sex.typical is None

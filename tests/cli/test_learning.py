@@ -1,0 +1,150 @@
+"""fit gives the estimator that Python gives; compare and tune pass on what they are told."""
+
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from survtrace import SurvTRACE, load
+
+OUTCOME = ("--duration", "months", "--event", "cause")
+
+
+@pytest.fixture
+def small(tiny):
+    """The settings of a tiny estimator as options."""
+    return [option for name, value in tiny.items() for option in ("--set", f"{name}={value}")]
+
+
+def test_fit_saves_the_estimator_that_python_fits(
+    survtrace, table, tmp_path, small, three_causes, fitted_three
+):
+    ended = survtrace("fit", table, *OUTCOME, "--id", "patient", "--out", tmp_path / "m", *small)
+    assert ended.code == 0, ended.err
+    X, _ = three_causes
+    np.testing.assert_array_equal(load(tmp_path / "m").predict(X), fitted_three.predict(X))
+    assert "subjects: 240; covariates: 4" in ended.out
+    assert "of cause 3" in ended.out
+
+
+def test_the_model_remembers_no_identifier(survtrace, table, tmp_path, small):
+    survtrace("fit", table, *OUTCOME, "--id", "patient", "--out", tmp_path / "m", *small)
+    assert all(b"Jane Doe" not in file.read_bytes() for file in (tmp_path / "m").iterdir())
+
+
+@pytest.mark.filterwarnings("default::survtrace.DataWarning")
+def test_a_forgotten_identifier_is_pointed_out(survtrace, table, tmp_path, small):
+    ended = survtrace("fit", table, *OUTCOME, "--out", tmp_path / "m", *small)
+    assert ended.code == 0
+    assert "warning: ['patient'] differ in every row" in ended.err
+    assert "--id" in ended.err
+
+
+def test_dropped_columns_and_codes(survtrace, patients, tmp_path, small):
+    coded = patients.assign(stage=patients["stage"].cat.codes)
+    coded.to_parquet(tmp_path / "t.parquet")
+    options = ("--id", "patient", "--drop", "size", "--categorical", "stage", *small)
+    ended = survtrace("fit", tmp_path / "t.parquet", *OUTCOME, "--out", tmp_path / "m", *options)
+    assert ended.code == 0, ended.err
+    encoding = load(tmp_path / "m").encoding_
+    kinds = {covariate.name: covariate.kind for covariate in encoding.covariates}
+    assert kinds == {"age": "numerical", "sex": "categorical", "stage": "categorical"}
+
+
+def test_fit_reads_a_pipe_and_prints_json(survtrace, table, tmp_path, small, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(table.read_bytes())))
+    options = ("--drop", "patient", "--out", tmp_path / "m", "--json", "--quiet")
+    code, out, err = survtrace("fit", "-", *OUTCOME, *options, *small)
+    assert (code, err) == (0, "")
+    learned = json.loads(out)
+    assert learned["rows"] == 240
+    assert learned["rows"] == learned["censored"] + sum(learned["events"].values())
+
+
+@pytest.mark.filterwarnings("default::survtrace.DataWarning")
+@pytest.mark.parametrize("place", ["before", "behind"])
+def test_quiet_says_nothing_wherever_it_stands(survtrace, table, tmp_path, small, place):
+    options = ("fit", table, *OUTCOME, "--out", tmp_path / "m", *small)
+    arguments = ("--quiet", *options) if place == "before" else (*options, "-q")
+    assert survtrace(*arguments) == (0, "", "")
+
+
+def test_settings_that_tune_found_are_read_by_fit(survtrace, table, tmp_path, tiny, monkeypatch):
+    def search(X, y, folder, *, space, n_trials):
+        assert (space, n_trials, "patient" in X) == ("paper", 7, False)
+        folder.mkdir()
+        (folder / "settings.json").write_text(json.dumps(tiny))
+        return tiny
+
+    monkeypatch.setattr("survtrace.tuning.tune", search)
+    options = ("--id", "patient", "--out", tmp_path / "found", "--trials", 7, "--space", "paper")
+    ended = survtrace("tune", table, *OUTCOME, *options)
+    assert json.loads(ended.out) == tiny
+    config = ("--config", tmp_path / "found" / "settings.json", "--set", "depth=2", "--seed", 9)
+    config = (*config, "--id", "patient")
+    ended = survtrace("-q", "fit", table, *OUTCOME, "--out", tmp_path / "m", *config)
+    assert ended.code == 0, ended.err
+    settings = SurvTRACE(**{**tiny, "depth": 2, "random_state": 9}).get_params()
+    assert load(tmp_path / "m").get_params() == settings
+
+
+def test_a_folder_of_something_else_is_left_alone_before_anything_is_read(survtrace, tmp_path):
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.tex").write_text("")
+    code, _, err = survtrace("fit", "nowhere.csv", *OUTCOME, "--out", tmp_path / "thesis")
+    assert code == 2
+    assert "holds no saved estimator; it is left alone" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--duration", "month", "--event", "cause"), "did you mean 'months'?"),
+        (("--duration", "sex", "--event", "cause"), "duration must be a number; 240 of 240"),
+        ((*OUTCOME, "--drop", "weight"), "no column 'weight'"),
+        ((*OUTCOME, "--categorical", "weight"), "no column 'weight'"),
+        ((*OUTCOME, "--set", "lr=fast"), "lr must be a number above 0"),
+    ],
+)
+def test_mistakes_are_named(survtrace, table, tmp_path, options, words):
+    code, out, err = survtrace("fit", table, *options, "--out", tmp_path / "m", "--id", "patient")
+    assert (code, out) == (2, "")
+    assert words in err.replace("\n", " ")
+    assert not (tmp_path / "m").exists()
+
+
+def test_an_interrupted_fit_leaves_no_model(survtrace, table, tmp_path, small, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("survtrace.estimator.train", interrupt)
+    options = ("--id", "patient", "--out", tmp_path / "m")
+    assert survtrace("fit", table, *OUTCOME, *options, *small).code == 130
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["patients.csv"]
+
+
+def test_compare_passes_on_what_it_is_told(survtrace, table, tmp_path, monkeypatch):
+    told = {}
+
+    def compare(path, folder, **options):
+        told.update(options, path=path)
+        folder.mkdir()
+        (folder / "comparison.csv").write_text("method,p\nCS-CPH,\n")
+        return "[the tables]"
+
+    monkeypatch.setattr("survtrace.study.benchmark.compare_on_table", compare)
+    options = ("--id", "patient", "--drop", "size", "--categorical", "stage", "--splits", 2)
+    ended = survtrace("compare", table, *OUTCOME, *options, "--out", tmp_path / "c")
+    assert ended.out == "[the tables]\n"
+    assert told == {
+        "path": table,
+        "duration": "months",
+        "event": "cause",
+        "drop": ["patient", "size"],
+        "categorical": ["stage"],
+        "n_splits": 2,
+    }
+    ended = survtrace("compare", table, *OUTCOME, "--out", tmp_path / "again", "--json")
+    assert json.loads(ended.out) == [{"method": "CS-CPH", "p": None}]

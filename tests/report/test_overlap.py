@@ -1,0 +1,67 @@
+"""Scores of subjects that were learned from are not believed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from survtrace import SurvTRACE
+from survtrace.data.outcome import read_outcome
+from survtrace.report.overlap import check_rows, looks_learned, shared_subjects
+
+
+def read(subjects):
+    return subjects[0], read_outcome(subjects[1])
+
+
+def part(subjects, rows):
+    return subjects[0].iloc[rows], subjects[1].iloc[rows]
+
+
+def test_training_rows_are_recognised_whole_in_part_and_among_others(of_three_causes):
+    est, train, scored = of_three_causes.est, of_three_causes.train, of_three_causes.scored
+    both = [pd.concat(pair) for pair in zip(train, scored, strict=True)]
+    for rows in (train, part(train, slice(0, 50)), part(train, slice(None, None, -1)), both):
+        assert looks_learned(est, read_outcome(rows[1]))
+    assert not looks_learned(est, read_outcome(scored[1]))
+
+
+def test_one_member_is_recognised_though_it_did_not_learn_from_its_validation_rows(
+    of_three_causes, tiny
+):
+    train = of_three_causes.train
+    est = SurvTRACE(**{**tiny, "n_members": 1}).fit(*train)
+    assert looks_learned(est, read_outcome(train[1]))
+
+
+@pytest.mark.parametrize("step", [0.5, 1.0, 1 / 30])
+def test_durations_that_agree_by_chance_prove_nothing(draw_cohort, tiny, step):
+    X, y = draw_cohort(1200, seed=3)
+    y = y.assign(duration=np.ceil(y["duration"] / step) * step)
+    est = SurvTRACE(**{**tiny, "max_epochs": 1})
+    est.fit(X[:1000], y[:1000], eval_set=(X[1000:], y[1000:]))
+    assert not looks_learned(est, read_outcome(y[1000:]))
+    assert looks_learned(est, read_outcome(y[:1000]))
+
+
+def test_twins_are_counted_whatever_the_dtypes(of_three_causes):
+    est, (X, y), scored = of_three_causes.est, of_three_causes.train, of_three_causes.scored
+    X = X.astype({"sex": "category", "age": object}).iloc[:30]
+    assert shared_subjects(est, read((X, y[:30])), read(of_three_causes.train)) == 30
+    assert shared_subjects(est, read(scored), read(of_three_causes.train)) == 0
+
+
+def test_what_was_found_is_said(of_three_causes):
+    est, train, scored = of_three_causes.est, of_three_causes.train, of_three_causes.scored
+    alerts, remarks = check_rows(est, read(train), None)
+    assert "rows the model was trained on" in alerts[0]
+    assert not remarks
+    alerts, _ = check_rows(est, read(part(train, range(9))), read(train))
+    assert "9 of the 9 scored subjects have a twin" in alerts[0]
+    alerts, remarks = check_rows(est, read(scored), None)
+    assert not alerts
+    assert "must ensure" in remarks[0]
+    alerts, remarks = check_rows(est, read(scored), read(train))
+    assert not alerts
+    assert len(remarks) == 1
+    _, remarks = check_rows(est, read(scored), read(part(train, range(99))))
+    assert "not all that the model learned from" in remarks[1]

@@ -1,0 +1,166 @@
+"""The page needs nothing but itself, is well formed, and says what the scores say."""
+
+import re
+import sys
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+
+from survtrace.metrics import concordance_cause_specific, integrated_brier_score
+from survtrace.report import collect, page, render, write_report
+
+VOID = {"meta", "img", "br", "hr", "link", "input"}
+NBSP = "\N{NO-BREAK SPACE}"
+
+
+class Reader(HTMLParser):
+    """Collects tags, text and links; fails where a tag closes that is not the last open one."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.text = [], [], ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.text += " "
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open[-1:] != ["style"]:
+            self.text += data
+
+    def all(self, name):
+        return [attrs for tag, attrs in self.tags if tag == name]
+
+    @property
+    def words(self):
+        return " ".join(self.text.replace(NBSP, " ").split())
+
+
+def shown(score, digits):
+    low, high = score.interval()
+    return f"{score:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+
+
+def test_nothing_is_loaded_from_elsewhere(report):
+    reader = Reader(report.page)
+    links = [
+        attrs[name]
+        for _, attrs in reader.tags
+        for name in ("src", "href", "srcset")
+        if name in attrs
+    ]
+    assert links
+    assert all(link.startswith(("#", "data:image/svg+xml;base64,")) for link in links)
+    style = re.search(r"<style>(.*)</style>", report.page, re.DOTALL).group(1)
+    assert "url(" not in style
+    assert "@import" not in style
+    assert "http" not in re.sub(r"data:[^\"]*", "", report.page)
+    assert not {"script", "link", "iframe", "object"} & {tag for tag, _ in reader.tags}
+
+
+def test_every_tag_is_closed_and_every_reference_has_a_target(report):
+    reader = Reader(report.page)
+    assert not reader.open
+    ids = [attrs["id"] for _, attrs in reader.tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    targets = [attrs["href"].removeprefix("#") for attrs in reader.all("a")]
+    targets += [a["aria-labelledby"] for _, a in reader.tags if "aria-labelledby" in a]
+    assert set(targets) <= set(ids)
+
+
+def test_headings_are_in_order_and_pictures_have_words(report):
+    reader = Reader(report.page)
+    levels = [int(tag[1]) for tag, _ in reader.tags if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    assert all(len(attrs["alt"]) > 20 for attrs in reader.all("img"))
+    assert reader.all("html")[0]["lang"] == "en"
+    assert len(reader.all("nav")) == 1
+
+
+def test_a_name_is_text_and_never_a_tag(of_one_cause):
+    reader = Reader(of_one_cause.page)
+    assert not reader.all("b")
+    assert not reader.all("i")
+    assert 'age <b>&"years"</b>' in reader.words
+    assert "<i>Odd</i> & plain" in reader.words
+    assert "size ($) per $" in reader.words
+
+
+def test_the_page_shows_the_numbers_of_the_metrics(report):
+    words, (X, y) = Reader(report.page).words, report.scored
+    est, horizon = report.est, report.summary.scores.horizon
+    times = est.score_times_[est.score_times_ <= est.censoring_.last_usable]
+    for k, cause in enumerate(est.causes_):
+        known = {"cause": cause, "y_train": est.censoring_}
+        early = est.predict_cumulative_incidence(X, [horizon])[:, k, 0]
+        always = est.predict_cumulative_incidence(X, times)[:, k]
+        assert shown(concordance_cause_specific(y, early, horizon, **known), 3) in words
+        assert shown(integrated_brier_score(y, always, times, **known), 4) in words
+
+
+def test_missing_values_and_events_are_counted(report):
+    words, (X, y) = Reader(report.page).words, report.scored
+    n = int(X.iloc[:, 1].isna().sum())
+    assert n > 0
+    assert f"{X.columns[1]} {n} ({100 * n / len(X):.1f} %)" in words
+    for cause in report.est.causes_:
+        events = int((y["event"] == cause).sum())
+        assert f"cause {cause} {events} {100 * events / len(y):.1f} %" in words
+
+
+def test_the_model_card_states_limits_versions_seed_and_changed_settings(report):
+    words = Reader(report.page).words
+    for said in ("Intended use", "Out of scope", "not a medical device", "Neither is causation"):
+        assert said in words
+    assert f"torch {report.summary.versions['torch']}" in words
+    assert "Seed of the fit 0" in words
+    assert "max_epochs 2 100" in words
+    assert f"{report.summary.made:%Y-%m-%d %H:%M} UTC" in words
+
+
+def test_the_training_rows_are_described_where_they_are_given(of_one_cause, of_three_causes):
+    assert "does not store how many rows" in Reader(of_one_cause.page).words
+    assert "240 subjects, as given" in Reader(of_three_causes.page).words
+
+
+def test_without_scikit_survival_cox_is_left_out_with_a_sentence(of_three_causes, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sksurv.linear_model", None)
+    est, scored, train = of_three_causes.est, of_three_causes.scored, of_three_causes.train
+    summary = collect(est, *scored, train=train, n_repeats=1)
+    assert summary.scores.methods == ["SurvTRACE", "Aalen-Johansen"]
+    assert "Cox is left out: it needs scikit-survival" in Reader(render(summary)).words
+
+
+def test_without_shap_the_shares_are_left_out_with_a_sentence(of_one_cause, monkeypatch):
+    monkeypatch.setitem(sys.modules, "shap", None)
+    summary = collect(of_one_cause.est, *of_one_cause.scored, n_repeats=1)
+    assert "it needs the library shap" in Reader(render(summary)).words
+
+
+def test_a_saved_estimator_is_reported_by_its_path(of_one_cause, tmp_path, monkeypatch):
+    monkeypatch.setattr(page, "collect", lambda est, X, y, **known: of_one_cause.summary)
+    of_one_cause.est.save(tmp_path / "est")
+    monkeypatch.setattr(page, "render", lambda summary, title: f"{title}: {summary.versions}")
+    path = write_report(tmp_path / "est", *of_one_cause.scored, tmp_path / "new" / "report.html")
+    assert path.read_text(encoding="utf-8") == f"None: {of_one_cause.summary.versions}"
+
+
+def test_a_report_that_fails_leaves_the_earlier_one_alone(of_one_cause, tmp_path, monkeypatch):
+    path = tmp_path / "report.html"
+    path.write_text("earlier")
+    monkeypatch.setattr(page, "collect", lambda est, X, y, **known: None)
+    with pytest.raises(AttributeError, match="NoneType"):
+        write_report(of_one_cause.est, *of_one_cause.scored, path)
+    assert path.read_text() == "earlier"
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,81 @@
+"""What an evaluation says is what the scores say."""
+
+import numpy as np
+import pytest
+
+from survtrace import DataError
+from survtrace.evaluation import evaluate
+from survtrace.metrics import (
+    aalen_johansen,
+    auc_at,
+    brier_score,
+    censoring_survival,
+    concordance_cause_specific,
+)
+
+
+@pytest.fixture(scope="module")
+def scored(fitted_three, three_causes):
+    X, y = three_causes
+    return evaluate(fitted_three, X, y, horizons=[2.0, 6.0])
+
+
+def test_each_score_is_that_of_its_function(scored, fitted_three, three_causes):
+    X, y = three_causes
+    incidence = fitted_three.predict_cumulative_incidence(X, [2.0, 6.0])
+    known = {"y_train": fitted_three.censoring_}
+    for k, cause in enumerate(fitted_three.causes_):
+        brier = brier_score(y, incidence[:, k], [2.0, 6.0], cause=cause, **known)
+        for j, horizon in enumerate([2.0, 6.0]):
+            estimate = incidence[:, k, j]
+            expected = {
+                "C": concordance_cause_specific(y, estimate, horizon, cause=cause, **known),
+                "AUC": auc_at(y, estimate, horizon, cause=cause, **known),
+                "Brier": brier[j],
+                "predicted": estimate.mean(),
+                "observed": aalen_johansen(y, cause).at(horizon),
+            }
+            own = scored[(scored["cause"] == cause) & (scored["horizon"] == horizon)]
+            found = own.set_index("score")["value"]
+            assert found.to_dict() == pytest.approx({k: float(v) for k, v in expected.items()})
+
+
+def test_the_integrated_scores_average_to_the_estimators_own(scored, fitted_three, three_causes):
+    integrated = scored[scored["score"] == "IBS"]
+    assert integrated["horizon"].isna().all()
+    assert -integrated["value"].mean() == pytest.approx(fitted_three.score(*three_causes))
+
+
+def test_intervals_hold_their_values(scored):
+    assert (scored["low"] <= scored["value"]).all()
+    assert (scored["value"] <= scored["high"]).all()
+
+
+def test_horizons_are_by_default_quartiles_of_the_event_times(fitted_three, three_causes):
+    X, y = three_causes
+    found = evaluate(fitted_three, X, y, n_resamples=2)["horizon"].dropna().unique()
+    times = y["duration"][y["event"] > 0]
+    np.testing.assert_allclose(found, np.quantile(times, [0.25, 0.5, 0.75]))
+
+
+def test_censoring_may_come_from_elsewhere(fitted_three, three_causes, scored):
+    X, y = three_causes
+    other = evaluate(fitted_three, X, y, horizons=[2.0, 6.0], y_train=y[:50], n_resamples=2)
+    changed = other["value"] != scored["value"]
+    assert set(scored["score"][changed]) == {"C", "AUC", "Brier", "IBS"}
+    known = evaluate(
+        fitted_three, X, y, horizons=[2.0, 6.0], y_train=censoring_survival(y[:50]), n_resamples=2
+    )
+    np.testing.assert_array_equal(known["value"], other["value"])
+
+
+@pytest.mark.parametrize("horizons", [[0.0], [1e6]])
+def test_horizons_beyond_follow_up_are_refused(fitted_three, three_causes, horizons):
+    with pytest.raises(DataError, match="within the follow-up of the scored subjects"):
+        evaluate(fitted_three, *three_causes, horizons=horizons)
+
+
+def test_without_events_there_is_nothing_to_score(fitted_three, three_causes):
+    X, y = three_causes
+    with pytest.raises(DataError, match=r"at least one event; all 240 subjects are censored"):
+        evaluate(fitted_three, X, y.assign(event=0))
