@@ -2,7 +2,7 @@
 
 Candidates are the products of each rival's ``search_space``; they learn from the training rows of
 the first splits and are judged by the integrated Brier score of their validation rows. Resumable.
-Writes benchmarks/results/search and src/survtrace/study/searched.json.
+Writes benchmarks/results/search/scores.csv and src/survtrace/study/searched.json.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+
+import pandas as pd
 
 from survtrace.study.presets import BOOSTING, COMPRISK, PAPER_COMPETING, PAPER_SINGLE
 from survtrace.study.search import SEARCHED, search_settings
@@ -36,17 +38,17 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     n_processes = parser.parse_args().processes
     found: dict[str, dict] = {}
+    scores = []
     for label, searches in (("", SEARCHES), ("peers-", PEERS)):
         for data, methods, n_splits in searches:
+            folder = RESULTS / f"{label}{data}"
             best = search_settings(
-                data,
-                methods,
-                RESULTS / f"{label}{data}",
-                n_splits=n_splits,
-                n_processes=n_processes,
+                data, methods, folder, n_splits=n_splits, n_processes=n_processes
             )
+            scores.append(pd.read_csv(folder / "scores.csv"))
             found[data] = found.get(data, {}) | best
             print(data, best)
+    pd.concat(scores).to_csv(RESULTS / "scores.csv", index=False, float_format="%.6f")
     SEARCHED.write_text(json.dumps(found, indent=1) + "\n")
 
 
