@@ -37,6 +37,7 @@ benchmarks: .venv/.installed
 	$(BIN)/python benchmarks/coherence.py
 	$(BIN)/python benchmarks/resume.py
 	$(BIN)/python benchmarks/predict_stream.py
+	$(BIN)/python benchmarks/larger_than_memory.py
 	$(BIN)/python benchmarks/serve_load.py
 	$(BIN)/python benchmarks/seer_size.py --members 1
 

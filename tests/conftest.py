@@ -8,13 +8,18 @@ from types import ModuleType
 from beartype import BeartypeConf, beartype
 from jaxtyping import install_import_hook
 
+os.environ.setdefault("TRITON_INTERPRET", "1")  # kernels for GPUs, on this processor
+
 # Before anything else imports survtrace: every module whose signatures carry shapes is checked.
 # The doors (estimator, outcome, settings) are not: they take anything and answer in our own words.
+# Nor are the kernels: numba compiles their functions itself.
 # A whole number may stand for a float, hence a beartype of our own.
 checker = ModuleType("shape_checker")
 checker.check = beartype(conf=BeartypeConf(is_pep484_tower=True))
 sys.modules[checker.__name__] = checker
-WITH_SHAPES = ["network", "losses", "training", "curves", "data.batches"]
+LAYERS = ["member", "embedding", "attention", "encoder", "representation", "heads", "assembly"]
+NETWORK = [f"network.{name}" for name in LAYERS]
+WITH_SHAPES = [*NETWORK, "kernels.choice", "losses", "training", "curves", "data.batches"]
 install_import_hook([f"survtrace.{name}" for name in WITH_SHAPES], "shape_checker.check")
 
 import hypothesis  # noqa: E402

@@ -15,7 +15,7 @@ from survtrace.metrics import (
     d_calibration,
     integrated_brier_score,
 )
-from survtrace.training import loop
+from survtrace.training import step
 
 
 @pytest.fixture
@@ -199,13 +199,13 @@ def test_scoring_an_outcome_with_an_unknown_cause(fitted_one, one_cause):
 
 
 def test_a_loss_that_turns_non_finite(monkeypatch, one_cause, tiny):
-    real, calls = loop.objective, []
+    real, calls = step.objective, []
 
     def breaks(*arguments):
         calls.append(None)
         return real(*arguments) * (np.nan if len(calls) > 6 else 1.0)
 
-    monkeypatch.setattr(loop, "objective", breaks)
+    monkeypatch.setattr(step, "objective", breaks)
     est = SurvTRACE(**{**tiny, "max_epochs": 5})
     with pytest.raises(TrainingError, match=r"finite; it is not at epoch \d, batch \d"):
         est.fit(*one_cause)

@@ -35,6 +35,17 @@ def test_pieces_of_any_size_give_the_estimators_answers(
     np.testing.assert_allclose(found[:, :2], survival, atol=1e-15)
 
 
+def test_a_folder_of_parquet_files_is_one_table(fitted_three, three_causes, tmp_path):
+    X = three_causes[0]
+    (tmp_path / "new").mkdir()
+    X[:100].to_parquet(tmp_path / "new" / "a.parquet")
+    X[100:].to_parquet(tmp_path / "new" / "b.parquet")
+    assert predict_file(fitted_three, tmp_path / "new", tmp_path / "out.csv", [8], n_rows=70) == 240
+    found = read_table(tmp_path / "out.csv")["survival_8"]
+    expected = fitted_three.predict_survival_function(X, [8])[:, 0]
+    np.testing.assert_allclose(found, expected, atol=1e-15)
+
+
 def test_deviations_stand_beside_what_they_belong_to(fitted_three, three_causes, csv, tmp_path):
     predict_file(fitted_three, csv, tmp_path / "out.csv", [8], std=True)
     found = read_table(tmp_path / "out.csv")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,12 +17,16 @@ from torch import Tensor
 
 from survtrace import curves
 from survtrace.curves import Average, CurveFunction, Place
+from survtrace.data.batches import InMemory
+from survtrace.data.blocks import CohortFiles
 from survtrace.data.covariates import open_table
 from survtrace.data.outcome import informative, read_outcome, require_same_subjects
+from survtrace.data.roles import is_path, read_roles
 from survtrace.errors import DataError, SettingError
 from survtrace.losses.objective import Tasks
 from survtrace.metrics import censoring_survival, integrated_brier_score
 from survtrace.network.assembly import Network, Shape
+from survtrace.paths import by_path, score_by_path
 from survtrace.prediction import Curve, Forecast, choose_device, read_times, threads
 from survtrace.settings import check_settings
 from survtrace.training.checkpoint import Checkpoint
@@ -29,8 +34,10 @@ from survtrace.training.history import History
 from survtrace.training.level import recalibrate
 from survtrace.training.loop import Plan, train
 from survtrace.training.preparation import Prepared, Subjects, checked_weight, prepare
+from survtrace.training.streamed import Streamed, prepare_streamed, require_streamable
 
 Array = NDArray[np.float64]
+Stream = Callable[..., AbstractContextManager[Streamed]]
 OUTCOME_DEPENDENT = ("paper", "events", "stabilised")
 NOT_IN_FINGERPRINT = (
     "checkpoint_dir",
@@ -204,35 +211,26 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X
-            A pandas or polars frame, a mapping of columns, or a 2-D array.
+            A pandas or polars frame, a mapping of columns, or a 2-D array; or the path of a
+            Parquet file or a folder of them, which may be larger than memory.
         y
             ``event`` (0, or the cause) and ``duration`` of the same subjects: `Surv`, a frame,
-            a mapping or a structured array.
+            a mapping or a structured array. With a path, names of its columns instead:
+            ``{"event": "cause", "duration": "months"}``, also ``"weight"`` and ``"drop"``; all
+            others are covariates.
         sample_weight
             Weight of each subject in every loss.
         eval_set
             ``(X, y)`` to stop by; by default each member draws its own from the table.
         """
-        check_settings(self.get_params())
-        base = int(check_random_state(self.random_state).randint(2**31))
-        seeds = [int(seed) for seed in np.random.SeedSequence(base).generate_state(self.n_members)]
-        subjects = self._read_subjects(X, y, sample_weight)
-        causes = subjects.outcome.causes
-        prepared = prepare(
-            subjects,
-            None if eval_set is None else self._read_evaluation(eval_set, causes),
-            seeds=seeds,
-            categorical=self.categorical,
-            n_intervals=self.n_intervals,
-            time_grid=self.time_grid,
-            validation_fraction=self.validation_fraction,
-            ips=self.ips,
-            ips_clip=self.ips_clip,
-        )
-        with threads(self.n_threads):
-            self._train(prepared, self._plan(prepared, seeds, base))
+        with (
+            self._ready(X, y, sample_weight, eval_set) as (prepared, plan),
+            threads(self.n_threads),
+        ):
+            self._train(prepared, plan, self._checkpoint(prepared, plan))
         return self
 
+    @by_path
     def predict_survival_function(
         self,
         X: Any,
@@ -248,7 +246,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X
-            Covariates, columns by name.
+            Covariates, columns by name; or the path of a table, read in pieces.
         times
             Any times, in any order; by default `time_grid_`.
         conditional_after
@@ -272,6 +270,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
 
         return self._curves(X, times, conditional_after, extrapolate, return_std, curve)
 
+    @by_path
     def predict_cumulative_incidence(
         self,
         X: Any,
@@ -303,6 +302,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
 
         return self._curves(X, times, conditional_after, extrapolate, return_std, curve)
 
+    @by_path
     def predict_net_incidence(
         self,
         X: Any,
@@ -325,6 +325,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
 
         return self._curves(X, times, None, extrapolate, return_std, curve)
 
+    @by_path
     def predict_cumulative_hazard_function(
         self,
         X: Any,
@@ -370,6 +371,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return 1 - self.predict_survival_function(X, [self.median_event_time_])[:, 0]
 
+    @by_path
     def predict_quantile(self, X: Any, q: ArrayLike = 0.5) -> Array:
         """Time by which an event has happened with probability ``q``; infinite if not on the grid.
 
@@ -389,6 +391,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             times = forecast.each(X, wanted.size, answer)
         return times[:, 0] if wanted.ndim == 0 else times
 
+    @by_path
     def predict_rmst(
         self, X: Any, time: float, *, extrapolate: str = "constant", return_std: bool = False
     ) -> Any:
@@ -402,6 +405,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         means = self._curves(X, [time], None, extrapolate, return_std, curve)
         return (means[0][:, 0], means[1][:, 0]) if return_std else means[:, 0]
 
+    @by_path
     def attention(self, X: Any) -> NDArray[np.float32]:
         """Attention between covariates, (subject, layer, head, token, token), members averaged.
 
@@ -415,9 +419,11 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         """Minus the integrated Brier score, mean over causes: proper, and higher is better.
 
         Integrated between the 5 and 95 % quantiles of the training event times, weighted by the
-        training rows' censoring survival.
+        training rows' censoring survival. With a path, ``y`` names columns, as in `fit`.
         """
         check_is_fitted(self)
+        if is_path(X):
+            return score_by_path(self, X, y)
         outcome = read_outcome(y, causes=self.causes_, zero_duration=self.zero_duration)
         times = self.score_times_[self.score_times_ <= self.censoring_.last_usable]
         incidence = self.predict_cumulative_incidence(X, times)
@@ -450,6 +456,47 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         """Whether `fit` has come to an end, or was broken off with something learned."""
         return hasattr(self, "network_")
 
+    @contextmanager
+    def _ready(
+        self, X: Any, y: Any, sample_weight: Any, eval_set: Any, stream: Stream = prepare_streamed
+    ) -> Iterator[tuple[Prepared | Streamed, Plan]]:
+        """Check settings and data; all that training needs to know."""
+        check_settings(self.get_params())
+        base = int(check_random_state(self.random_state).randint(2**31))
+        seeds = [int(seed) for seed in np.random.SeedSequence(base).generate_state(self.n_members)]
+        with self._prepare(X, y, sample_weight, eval_set, seeds, stream) as prepared:
+            yield prepared, self._plan(prepared, seeds, base)
+
+    @contextmanager
+    def _prepare(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        eval_set: Any,
+        seeds: list[int],
+        stream: Stream,
+    ) -> Iterator[Prepared | Streamed]:
+        """The cohort in memory or, of a path, on disk as long as it is needed."""
+        common: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in ("categorical", "n_intervals", "time_grid", "validation_fraction")
+        }
+        if is_path(X):
+            require_streamable(
+                self.ips, self.recalibrate, sample_weight=sample_weight, eval_set=eval_set
+            )
+            files = CohortFiles(Path(X), read_roles(y))
+            with stream(files, seeds=seeds, zero_duration=self.zero_duration, **common) as streamed:
+                yield streamed
+            return
+        subjects = self._read_subjects(X, y, sample_weight)
+        causes = subjects.outcome.causes
+        evaluation = None if eval_set is None else self._read_evaluation(eval_set, causes)
+        yield prepare(
+            subjects, evaluation, seeds=seeds, ips=self.ips, ips_clip=self.ips_clip, **common
+        )
+
     def _read_subjects(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Subjects:
         """Check table, outcome and weights once; leave out subjects without any follow-up."""
         table = open_table(X)
@@ -481,12 +528,11 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             raise DataError("eval_set must have at least one subject; got 0. Leave it out.")
         return Subjects(table, outcome, np.ones(len(outcome)))
 
-    def _plan(self, prepared: Prepared, seeds: list[int], base: int) -> Plan:
-        n_rows = prepared.draws.training.shape[1]
+    def _plan(self, prepared: Prepared | Streamed, seeds: list[int], base: int) -> Plan:
         return Plan(
             lr=self.lr,
             weight_decay=self.weight_decay,
-            batch_size=automatic_batch_size(n_rows)
+            batch_size=automatic_batch_size(prepared.n_training)
             if self.batch_size == "auto"
             else int(self.batch_size),
             max_epochs=self.max_epochs,
@@ -498,50 +544,57 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             dropout_seed=base,
         )
 
-    def _train(self, prepared: Prepared, plan: Plan) -> None:
+    def _checkpoint(self, prepared: Prepared | Streamed, plan: Plan) -> Checkpoint | None:
+        if self.checkpoint_dir is None:
+            return None
+        return Checkpoint(self.checkpoint_dir, self._fingerprint(prepared, plan))
+
+    def _train(
+        self, prepared: Prepared | Streamed, plan: Plan, checkpoint: Checkpoint | None
+    ) -> None:
         """Train a network; whatever ends the training, the best so far is kept."""
         network = self._network(prepared, plan.seeds)
-        cohort = prepared.cohort.to(network.level.device)
-        checkpoint = None
-        if self.checkpoint_dir is not None:
-            checkpoint = Checkpoint(self.checkpoint_dir, self._fingerprint(prepared, plan))
+        device = network.level.device
+        supply = prepared.supply(plan.dropout_seed, plan.seeds, plan.batch_size, device)
         history = History()
         try:
-            train(network, cohort, prepared.draws, plan, history, self.verbose, checkpoint)
+            train(network, supply, plan, history, self.verbose, checkpoint)
         finally:
             if history.records:
                 wanted = self.ips in OUTCOME_DEPENDENT
-                if wanted if self.recalibrate == "auto" else self.recalibrate:
-                    recalibrate(network, cohort, prepared.draws)
+                wanted = wanted if self.recalibrate == "auto" else bool(self.recalibrate)
+                if wanted and isinstance(supply, InMemory):
+                    recalibrate(network, supply)
                 self._remember(prepared, network, history)
 
-    def _network(self, prepared: Prepared, seeds: list[int]) -> Network:
-        encoding = prepared.encoding
-        network = Network(
-            Shape(
-                n_members=int(self.n_members),
-                n_rows=int(encoding.first_rows[-1]),
-                n_tokens=len(encoding.covariates),
-                n_causes=len(prepared.trained_on.causes),
-                n_intervals=len(prepared.cuts) - 1,
-                silent_rows=encoding.silent_rows,
-                width=int(self.width),
-                depth=int(self.depth),
-                n_heads=int(self.n_heads),
-                hidden=int(self.hidden),
-                head_depth=int(self.head_depth),
-                token_bias=bool(self.token_bias),
-                proportional=float(self.proportional),
-                dropout=float(self.dropout),
-                attention_dropout=float(self.attention_dropout),
-                token_dropout=float(self.token_dropout),
-                head_dropout=float(self.head_dropout),
-            )
-        )
+    def _network(self, prepared: Prepared | Streamed, seeds: list[int]) -> Network:
+        network = Network(self._shape(prepared))
         network.initialise(seeds)
         return network.to(choose_device(self.device))
 
-    def _remember(self, prepared: Prepared, network: Network, history: History) -> None:
+    def _shape(self, prepared: Prepared | Streamed) -> Shape:
+        encoding = prepared.encoding
+        return Shape(
+            n_members=int(self.n_members),
+            n_rows=int(encoding.first_rows[-1]),
+            n_tokens=len(encoding.covariates),
+            n_causes=len(prepared.trained_on.causes),
+            n_intervals=len(prepared.cuts) - 1,
+            silent_rows=encoding.silent_rows,
+            width=int(self.width),
+            depth=int(self.depth),
+            n_heads=int(self.n_heads),
+            hidden=int(self.hidden),
+            head_depth=int(self.head_depth),
+            token_bias=bool(self.token_bias),
+            proportional=float(self.proportional),
+            dropout=float(self.dropout),
+            attention_dropout=float(self.attention_dropout),
+            token_dropout=float(self.token_dropout),
+            head_dropout=float(self.head_dropout),
+        )
+
+    def _remember(self, prepared: Prepared | Streamed, network: Network, history: History) -> None:
         """Set what a fitted estimator knows."""
         trained_on = prepared.trained_on
         event_times = trained_on.duration[trained_on.event > 0]
@@ -556,16 +609,14 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         self.history_ = history.frame()
         self.network_ = network
 
-    def _fingerprint(self, prepared: Prepared, plan: Plan) -> str:
+    def _fingerprint(self, prepared: Prepared | Streamed, plan: Plan) -> str:
         """Identifies data and settings, so that a checkpoint is not taken for another fit's."""
         settings = {k: v for k, v in self.get_params().items() if k not in NOT_IN_FINGERPRINT}
         digest = hashlib.sha256(
             repr((sorted(settings.items()), plan.seeds, plan.dropout_seed)).encode()
         )
-        for tensor in prepared.cohort:
-            digest.update(tensor.contiguous().numpy().tobytes())
-        for rows in prepared.draws:
-            digest.update(rows.tobytes())
+        for part in prepared.content():
+            digest.update(part)
         return digest.hexdigest()
 
     def _forecast(self) -> Forecast:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.data.encoding import Categories
 from survtrace.data.pieces import N_ROWS, read_pieces, write_pieces
-from survtrace.errors import DataError, DataWarning
+from survtrace.data.remarks import in_rows
+from survtrace.data.spelling import as_learned, levels_of
+from survtrace.errors import DataError
 from survtrace.estimator import SurvTRACE
 
 Floats = NDArray[np.float64]
-TRUTHS = {"true": "True", "false": "False"}
 
 
 def predict_file(
@@ -45,9 +42,10 @@ def predict_file(
     est
         A fitted estimator.
     table
-        CSV, TSV (both also .gz), Parquet or Feather; ``-`` reads CSV from standard input.
+        CSV, TSV (both also .gz), Parquet or Feather; a folder of Parquet files, in the order of
+        their names; ``-`` reads CSV from standard input.
     out
-        The same kinds; ``-`` writes CSV to standard output.
+        The same kinds of file; ``-`` writes CSV to standard output.
     times
         When to predict.
     keep
@@ -80,13 +78,14 @@ def predict_file(
     """
     covariates = [str(name) for name in est.feature_names_in_]
     columns = list(dict.fromkeys([*keep, *covariates]))
-    pieces = read_pieces(table, columns, verbatim=keep, text=list(_levels(est)), n_rows=n_rows)
+    text = list(levels_of(est.encoding_))
+    pieces = read_pieces(table, columns, verbatim=keep, text=text, n_rows=n_rows)
     done, told = 0, set[str]()
     with write_pieces(out) as write:
         for piece in filter(len, pieces):
-            with _in_rows(done, len(piece), told):
-                answers = _answers(est, _as_learned(est, piece[covariates]), times, causes, std)
-            write(pd.concat([piece[[*keep]], answers], axis=1))
+            with in_rows(done, len(piece), told):
+                answers = answer(est, piece, times, keep=keep, causes=causes, std=std)
+            write(answers)
             done += len(piece)
             advance(len(piece))
         if not done:
@@ -94,10 +93,17 @@ def predict_file(
     return done
 
 
-def _answers(
-    est: SurvTRACE, X: pd.DataFrame, times: ArrayLike, causes: bool, std: bool
+def answer(
+    est: SurvTRACE,
+    piece: pd.DataFrame,
+    times: ArrayLike,
+    *,
+    keep: Sequence[str] = (),
+    causes: bool = True,
+    std: bool = False,
 ) -> pd.DataFrame:
-    """The probabilities of a piece as columns."""
+    """The probabilities of some rows as columns, behind the columns to keep."""
+    X = as_learned(est.encoding_, piece[[str(name) for name in est.feature_names_in_]])
     labels = [np.format_float_positional(time, trim="-") for time in np.atleast_1d(times)]
     columns = {}
     for name, mean, deviation in _curves(est, X, times, causes, std):
@@ -105,7 +111,7 @@ def _answers(
             columns[f"{name}_{label}"] = mean[:, j]
             if deviation is not None:
                 columns[f"{name}_{label}_std"] = deviation[:, j]
-    return pd.DataFrame(columns, index=X.index)
+    return pd.concat([piece[[*keep]], pd.DataFrame(columns, index=X.index)], axis=1)
 
 
 def _curves(
@@ -125,60 +131,3 @@ def _curves(
     yield "survival", *(ask(est.predict_survival_function) if std else (left, None))
     for k, cause in enumerate(est.causes_):
         yield f"incidence_{cause}", incidence[:, k], None if spread is None else spread[:, k]
-
-
-def _levels(est: SurvTRACE) -> dict[str, frozenset[str]]:
-    """The levels of each categorical covariate."""
-    encoding = est.encoding_
-    return {
-        covariate.name: frozenset(column.levels)
-        for covariate, column in zip(encoding.covariates, encoding.columns, strict=True)
-        if isinstance(column, Categories)
-    }
-
-
-def _as_learned(est: SurvTRACE, X: pd.DataFrame) -> pd.DataFrame:
-    """What was read as text, as the estimator has met it: a number, or a level in its spelling."""
-    levels = _levels(est)
-    columns = {}
-    for name in X.columns[[isinstance(dtype, pd.StringDtype) for dtype in X.dtypes]]:
-        if name in levels:
-            unknown = set(X[name].dropna().unique()) - levels[name]
-            columns[name] = X[name].replace({text: _spelling(text) for text in unknown})
-        else:
-            columns[name] = _numbers(X[name])
-    return X.assign(**columns)
-
-
-def _numbers(texts: pd.Series[str]) -> pd.Series[Any]:
-    """Numbers, or the texts themselves, for the estimator to refuse."""
-    try:
-        return pd.to_numeric(texts)
-    except ValueError:
-        return texts
-
-
-def _spelling(text: str) -> str:
-    """A text as it would be spelled had its whole column been read as numbers or truths."""
-    try:
-        number = float(text)
-    except ValueError:
-        return TRUTHS.get(text.lower(), text)
-    return str(int(number)) if number.is_integer() else str(number)
-
-
-@contextmanager
-def _in_rows(first: int, n_rows: int, told: set[str]) -> Iterator[None]:
-    """Warn of each thing once, not for every piece; say in which rows an error is."""
-    place = f"in rows {first + 1:,} to {first + n_rows:,}: " if first else ""
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", DataWarning)
-            yield
-    except DataError as error:
-        raise DataError(f"{place}{error}") from None
-    for warning in caught:
-        kind = re.sub(r"\d+", "", str(warning.message))
-        if kind not in told:
-            told.add(kind)
-            warnings.warn(f"{place}{warning.message}", warning.category, stacklevel=3)

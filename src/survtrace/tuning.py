@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from survtrace.errors import SettingError
 from survtrace.estimator import SurvTRACE
 
 Suggest = Callable[[Any], dict[str, Any]]
+Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def paper_space(trial: Any) -> dict[str, Any]:
@@ -81,61 +82,84 @@ def tune(
         Settings held fixed, such as ``{"n_members": 1, "categorical": [...]}``.
     """
     import optuna
-    from optuna.storages.journal import JournalFileBackend
 
-    if space not in SPACES:
-        raise SettingError(f"space must be one of {sorted(SPACES)}; got {space!r}.")
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    n = len(read_outcome(y))
-    folds = list(KFold(n_folds, shuffle=True, random_state=random_state).split(np.arange(n)))
+    study, folds = open_study(folder, space, random_state), inner_folds(y, n_folds, random_state)
 
     def objective(trial: Any) -> float:
-        settings = {**SPACES[space](trial), **(fixed or {})}
-        trial.set_user_attr("settings", settings)
-        losses = []
-        for step, (learn, held_out) in enumerate(folds):
-            losses.append(_loss(X, y, learn, held_out, settings, random_state))
-            trial.report(float(np.mean(losses)), step)
+        settings = suggest(trial, space, fixed or {})
+        mean = np.inf
+        for step, mean in enumerate(mean_losses(X, y, folds, settings, random_state)):
+            trial.report(mean, step)
             if trial.should_prune():
                 raise optuna.TrialPruned
-        return float(np.mean(losses))
+        return mean
 
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    storage = optuna.storages.JournalStorage(JournalFileBackend(str(folder / "trials.log")))
-    study = optuna.create_study(
-        study_name=space,
-        storage=storage,
-        load_if_exists=True,
-        sampler=optuna.samplers.TPESampler(seed=random_state),
-        pruner=optuna.pruners.MedianPruner(n_startup_trials=5),
-    )
-    ended = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
-    done = len(study.get_trials(states=ended))
     with Progress(console=Console(stderr=True)) as progress:
+        done = count_done(study)
         task = progress.add_task("trials", total=n_trials, completed=done)
         study.optimize(
             objective,
             n_trials=max(0, n_trials - done),
             callbacks=[lambda study, trial: progress.advance(task)],
         )
+    return keep_best(study, folder)
+
+
+def open_study(folder: str | Path, space: str, random_state: int) -> Any:
+    """The search in a folder, begun or to be gone on with."""
+    import optuna
+    from optuna.storages.journal import JournalFileBackend
+
+    if space not in SPACES:
+        raise SettingError(f"space must be one of {sorted(SPACES)}; got {space!r}.")
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna.create_study(
+        study_name=space,
+        storage=optuna.storages.JournalStorage(JournalFileBackend(str(Path(folder, "trials.log")))),
+        load_if_exists=True,
+        sampler=optuna.samplers.TPESampler(seed=random_state),
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=5),
+    )
+
+
+def count_done(study: Any) -> int:
+    """How many trials have come to an end, or were broken off."""
+    from optuna.trial import TrialState
+
+    return len(study.get_trials(states=(TrialState.COMPLETE, TrialState.PRUNED)))
+
+
+def suggest(trial: Any, space: str, fixed: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a trial, which it remembers."""
+    settings = {**SPACES[space](trial), **fixed}
+    trial.set_user_attr("settings", settings)
+    return settings
+
+
+def inner_folds(y: Any, n_folds: int, random_state: int) -> list[Fold]:
+    """Rows to learn from and rows held out, of each fold."""
+    everyone = np.arange(len(read_outcome(y)))
+    return list(KFold(n_folds, shuffle=True, random_state=random_state).split(everyone))
+
+
+def mean_losses(
+    X: Any, y: Any, folds: list[Fold], settings: Mapping[str, Any], random_state: int
+) -> Iterator[float]:
+    """After each fold, the mean of the integrated Brier scores of all so far, over causes too."""
+    losses = []
+    for learn, held_out in folds:
+        est = SurvTRACE(random_state=random_state, **{"verbose": False, **settings})
+        est.fit(_rows(X, learn), _rows(y, learn))
+        losses.append(-est.score(_rows(X, held_out), _rows(y, held_out)))
+        yield float(np.mean(losses))
+
+
+def keep_best(study: Any, folder: str | Path) -> dict[str, Any]:
+    """Write the settings with the lowest loss beside the trials."""
     best: dict[str, Any] = study.best_trial.user_attrs["settings"]
-    (folder / "settings.json").write_text(json.dumps(best, indent=1) + "\n")
+    Path(folder, "settings.json").write_text(json.dumps(best, indent=1) + "\n")
     return best
-
-
-def _loss(
-    X: Any,
-    y: Any,
-    learn: NDArray[np.int64],
-    held_out: NDArray[np.int64],
-    settings: Mapping[str, Any],
-    random_state: int,
-) -> float:
-    """Integrated Brier score of a fold, mean over causes."""
-    est = SurvTRACE(random_state=random_state, **{"verbose": False, **settings})
-    est.fit(_rows(X, learn), _rows(y, learn))
-    return -est.score(_rows(X, held_out), _rows(y, held_out))
 
 
 def _rows(table: Any, rows: NDArray[np.int64]) -> Any:

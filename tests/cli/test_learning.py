@@ -53,6 +53,34 @@ def test_dropped_columns_and_codes(survtrace, patients, tmp_path, small):
     assert kinds == {"age": "numerical", "sex": "categorical", "stage": "categorical"}
 
 
+@pytest.mark.filterwarnings("default::survtrace.DataWarning")
+def test_fit_streams_a_folder_and_a_file_if_asked(survtrace, patients, tmp_path, small):
+    coded = patients.assign(stage=patients["stage"].cat.codes)
+    (tmp_path / "t").mkdir()
+    for first in (0, 100):
+        last = 100 if first == 0 else None
+        coded[first:last].to_parquet(tmp_path / "t" / f"{first}.parquet", index=False)
+    coded.to_parquet(tmp_path / "t.parquet")
+    options = (*OUTCOME, "--drop", "size", "--categorical", "stage", *small)
+    told = [
+        survtrace("fit", tmp_path / "t", *options, "--out", tmp_path / "a", "--id", "patient"),
+        survtrace("fit", tmp_path / "t.parquet", "--stream", *options, "--out", tmp_path / "b"),
+    ]
+    assert [ended.code for ended in told] == [0, 0], told
+    assert "subjects: 240; covariates: 3" in told[0].out
+    assert "warning: ['patient'] differ in every row" in told[1].err
+    a, b = load(tmp_path / "a"), load(tmp_path / "b")
+    assert a.encoding_.as_dict().keys() == {"age", "sex", "stage"}
+    assert a.encoding_.columns[-1].levels == ("0", "1", "2")
+    assert a.time_grid_.tolist() == b.time_grid_.tolist()
+
+
+def test_only_parquet_can_be_streamed(survtrace, table, tmp_path):
+    code, _, err = survtrace("fit", table, *OUTCOME, "--stream", "--out", tmp_path / "m")
+    assert code == 2
+    assert "fit reads a Parquet file or a folder of them" in err
+
+
 def test_fit_reads_a_pipe_and_prints_json(survtrace, table, tmp_path, small, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(table.read_bytes())))
     options = ("--drop", "patient", "--out", tmp_path / "m", "--json", "--quiet")

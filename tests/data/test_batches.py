@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from survtrace.data.batches import Cohort, draw_validation, shuffled_walk
+from survtrace.data.batches import Cohort, Draws, InMemory, draw_validation
 
 EVENT = np.repeat([0, 1, 2], [60, 30, 10])
 
@@ -51,26 +51,42 @@ def test_the_size_of_the_draw_is_the_fraction_but_at_least_one(fraction):
     assert draws.validation.shape[1] == max(1, round(fraction * 100))
 
 
+def walk(training, batch_size, seeds, epoch):
+    """The batches of an epoch in memory, (step, member, row)."""
+    draws = Draws(training, np.zeros((len(training), 1), dtype=int))
+    supply = InMemory(some_cohort(100), draws, seeds, batch_size)
+    (pool,) = supply.training(list(range(len(training))), epoch)
+    assert len(pool.order) == supply.n_steps
+    return pool.order
+
+
 def test_a_walk_meets_nobody_twice_and_nearly_everybody():
     training = draw_validation(EVENT, 0.13, seeds=[1, 2]).training
-    batches = list(shuffled_walk(training, 16, [1, 2], epoch=0))
-    assert {batch.shape for batch in batches} == {(2, 17)}
-    met = torch.cat(batches, dim=1)
-    for own, seen in zip(training, met.numpy(), strict=True):
+    batches = walk(training, 16, [1, 2], epoch=0)
+    assert batches.shape == (5, 2, 17)
+    for own, seen in zip(training, batches.transpose(0, 1).flatten(1).numpy(), strict=True):
         assert len(np.unique(seen)) == len(seen) > len(own) - len(batches)
         assert np.isin(seen, own).all()
 
 
 def test_a_walk_depends_on_seed_and_epoch_alone():
     training = np.tile(np.arange(20), (2, 1))
-    first, other = list(shuffled_walk(training, 5, [1, 2], epoch=3)), [1, 2]
-    again = list(shuffled_walk(training[:1], 5, other[:1], epoch=3))
-    assert all(torch.equal(a[:1], b) for a, b in zip(first, again, strict=True))
-    next_epoch = list(shuffled_walk(training, 5, other, epoch=4))
-    assert not torch.equal(first[0], next_epoch[0])
-    assert not torch.equal(first[0][0], first[0][1])
+    first = walk(training, 5, [1, 2], epoch=3)
+    assert torch.equal(first[:, :1], walk(training[:1], 5, [1], epoch=3))
+    assert not torch.equal(first, walk(training, 5, [1, 2], epoch=4))
+    assert not torch.equal(first[:, 0], first[:, 1])
 
 
 def test_a_batch_larger_than_the_table_is_the_table():
-    (batch,) = shuffled_walk(np.arange(7)[None], 1000, [0], epoch=0)
+    (batch,) = walk(np.arange(7)[None], 1000, [0], epoch=0)
     assert sorted(batch[0].tolist()) == list(range(7))
+
+
+def test_members_that_are_left_walk_and_are_stopped_as_before():
+    draws = draw_validation(EVENT, 0.13, seeds=[1, 2, 3])
+    supply = InMemory(some_cohort(100), draws, [1, 2, 3], 16, chunk=5)
+    (every,), (left,) = supply.training([0, 1, 2], 4), supply.training([0, 2], 4)
+    assert torch.equal(every.order[:, [0, 2]], left.order)
+    held_out = [pool.order.squeeze(0) for pool in supply.validation([2])]
+    assert {len(rows[0]) for rows in held_out} == {5, 3}
+    assert torch.cat(held_out, dim=1).tolist() == [draws.validation[2].tolist()]

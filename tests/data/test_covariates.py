@@ -7,11 +7,10 @@ import pytest
 from scipy import sparse
 
 from survtrace import DataError, DataWarning, SettingError
+from survtrace.data.columns import levels, numbers
 from survtrace.data.covariates import (
     Covariate,
     infer_covariates,
-    levels,
-    numbers,
     open_table,
     select_columns,
 )
@@ -127,66 +126,6 @@ def test_dates_are_refused_by_name(dates):
 def test_lists_are_not_covariates():
     with pytest.raises(DataError, match="column 'a' holds List"):
         kinds(pl.DataFrame({"a": [[1, 2], [3]]}))
-
-
-@pytest.mark.parametrize(
-    "column",
-    [
-        pd.Series([1.0, np.nan, 3.0]),
-        pd.Series([1, None, 3], dtype="Int64"),
-        pd.Series([1, None, 3], dtype=object),
-        pl.Series([1, None, 3]),
-        pl.Series([1.0, float("nan"), 3.0]),
-    ],
-    ids=lambda column: f"{type(column).__module__}-{column.dtype}",
-)
-def test_numbers_are_floats_with_nan_where_missing(column):
-    frame = pl.DataFrame if isinstance(column, pl.Series) else pd.DataFrame
-    table = open_table(frame({"a": column}))
-    values = numbers(table, Covariate("a", "numerical"))
-    np.testing.assert_array_equal(values, [1.0, np.nan, 3.0])
-    assert values.dtype == np.float64
-
-
-def test_infinity_and_text_are_no_numbers():
-    age = Covariate("age", "numerical")
-    with pytest.raises(DataError, match=r"'age' has 2 infinite values \(first: row 1\)"):
-        numbers(open_table({"age": [1.0, np.inf, -np.inf]}), age)
-    with pytest.raises(DataError, match="column 'age' is numerical"):
-        numbers(open_table({"age": ["young", "old"]}), age)
-    with pytest.raises(DataError, match="column 'age' is numerical; it holds values"):
-        numbers(open_table({"age": np.array([1, "old"], dtype=object)}), age)
-
-
-def test_whole_numbers_are_one_level_in_any_dress():
-    covariate = Covariate("a", "categorical")
-    for column in ([1, 2, 1], [1.0, 2.0, 1.0], ["1", "2", "1"], pd.Categorical([1, 2, 1])):
-        found = levels(open_table({"a": column}), covariate)
-        assert found.text == ["1", "2"]
-        assert found.place.tolist() == [0, 1, 0]
-
-
-@pytest.mark.parametrize(
-    "column",
-    [
-        pd.Series(["x", None, "y"]),
-        pd.Series(["x", np.nan, "y"], dtype="category"),
-        pd.Series(["x", pd.NA, "y"], dtype="string"),
-        pl.Series(["x", None, "y"], dtype=pl.Categorical),
-    ],
-    ids=lambda column: f"{type(column).__module__}-{column.dtype}",
-)
-def test_a_missing_level_has_no_place(column):
-    frame = pl.DataFrame if isinstance(column, pl.Series) else pd.DataFrame
-    found = levels(open_table(frame({"a": column})), Covariate("a", "categorical"))
-    assert found.place.tolist() == [0, -1, 1]
-    assert found.text == ["x", "y"]
-
-
-def test_truth_values_are_levels_in_pandas_and_polars_alike():
-    covariate = Covariate("a", "categorical")
-    for frame in (pd.DataFrame, pl.DataFrame):
-        assert levels(open_table(frame({"a": [True, False]})), covariate).text == ["True", "False"]
 
 
 def test_columns_are_selected_by_name():

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from survtrace.data.batches import Cohort
-from survtrace.losses.objective import Tasks, objective, survival_loss
+from survtrace.losses.objective import Tasks, objective, survival_loss, task_weights
 from survtrace.network.assembly import Network, Shape
 
 N_CAUSES, N_INTERVALS, N_TOKENS = 2, 3, 2
@@ -50,7 +50,7 @@ def some_network(n_members=2):
 def parts_of(net, cohort, tasks, epoch=0, subjects=None):
     everyone = torch.arange(len(cohort.event)) if subjects is None else subjects
     batch = cohort.take(everyone.expand(net.shape.n_members, -1))
-    return objective(*net(batch.rows, batch.values), batch, tasks, epoch)
+    return objective(*net(batch.rows, batch.values), batch, task_weights(tasks, epoch))
 
 
 def test_whole_sample_weights_equal_repeated_rows():

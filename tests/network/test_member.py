@@ -34,11 +34,12 @@ def test_initial_variance_is_a_third_of_one_over_the_inputs():
     assert not layer.bias.any()
 
 
-@pytest.mark.parametrize("kind", [Dropout, TokenDropout])
-def test_dropout_is_silent_in_prediction(kind):
-    layer, x = kind(0.5), torch.randn(2, 3, 4, 5)
-    assert layer.eval()(x) is x
-    assert kind(0.0).train()(x) is x
+def test_dropout_is_silent_in_prediction():
+    x, rows = torch.randn(2, 3, 4, 5), torch.zeros(2, 3, 4, dtype=torch.int32)
+    assert Dropout(0.5).eval()(x) is x
+    assert Dropout(0.0).train()(x) is x
+    assert TokenDropout(0.5).eval()(rows) is None
+    assert TokenDropout(0.0).train()(rows) is None
 
 
 def test_all_members_share_a_mask_and_the_mean_is_kept():
@@ -50,12 +51,28 @@ def test_all_members_share_a_mask_and_the_mean_is_kept():
     assert dropped.mean().item() == pytest.approx(1.0, abs=0.02)
 
 
-def test_token_dropout_silences_whole_tokens_without_rescaling():
-    layer = TokenDropout(0.5).train()
+def test_token_dropout_keeps_or_silences_tokens_of_all_members():
+    layer = TokenDropout(0.25).train()
     layer.generator = torch.Generator().manual_seed(0)
-    dropped = layer(torch.ones(2, 40, 6, 4))
-    assert torch.equal(dropped[0], dropped[1])
-    assert set(dropped.sum(-1).unique().tolist()) == {0.0, 4.0}
+    kept = layer(torch.zeros(2, 400, 6, dtype=torch.int32))
+    assert kept.shape == (400, 6)
+    assert set(kept.unique().tolist()) == {0.0, 1.0}
+    assert kept.mean().item() == pytest.approx(0.75, abs=0.03)
+
+
+@pytest.mark.parametrize("rows_per_subject", [1, 5])
+def test_processes_that_share_a_batch_share_its_mask(rows_per_subject):
+    """Each draws the whole mask and takes its own subjects', whatever lies below a subject."""
+    x = torch.ones(2, 7 * rows_per_subject, 3)
+
+    def dropped(part, own):
+        layer = Dropout(0.5).train()
+        layer.generator, layer.part = torch.Generator().manual_seed(1), part
+        return layer(own)
+
+    whole, cut = dropped(None, x), 4 * rows_per_subject
+    shares = dropped((0, 4, 7), x[:, :cut]), dropped((4, 7, 7), x[:, cut:])
+    assert torch.equal(torch.cat(shares, dim=1), whole)
 
 
 def test_masks_come_from_a_generator_of_their_own():

@@ -24,7 +24,7 @@ y = {"event": rng.integers(0, 3, 300), "duration": rng.exponential(size=300) + 0
 
 def fit(checkpoint_dir, answer):
     est = SurvTRACE(n_members=2, n_intervals=3, width=4, depth=1, n_heads=1, hidden=8,
-                    batch_size=16, max_epochs=20, patience=20, dropout=0.1, head_dropout=0.1,
+                    batch_size=16, max_epochs=80, patience=80, dropout=0.1, head_dropout=0.1,
                     random_state=0, verbose=False, device="cpu", n_threads=1,
                     checkpoint_dir=checkpoint_dir).fit(X, y)
     np.savez(folder / answer, predict=est.predict(X), losses=est.history_["validation_loss"],
@@ -90,7 +90,7 @@ def test_a_checkpoint_changes_no_result(finished, one_cause, tiny):
 
 def test_a_finished_fit_is_returned_at_once(finished, one_cause, monkeypatch):
     settings, est = finished
-    monkeypatch.setattr("survtrace.training.loop.objective", None)
+    monkeypatch.setattr("survtrace.training.step.objective", None)
     again = SurvTRACE(**settings).fit(*one_cause)
     np.testing.assert_array_equal(again.predict(one_cause[0]), est.predict(one_cause[0]))
     assert again.history_.equals(est.history_)

@@ -20,7 +20,7 @@ def test_a_row_for_each_epoch_and_member():
         losses = torch.arange(6.0).view(3, 2) + epoch
         history.add(
             epoch,
-            torch.tensor([0, 3]),
+            [0, 3],
             losses,
             torch.tensor([0.5, 0.25]),
             torch.tensor([True, False]),

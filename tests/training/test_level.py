@@ -3,6 +3,7 @@ import pytest
 import torch
 
 from survtrace import SurvTRACE
+from survtrace.data.batches import InMemory
 from survtrace.losses.hazard import exposure
 from survtrace.losses.level import count_events
 from survtrace.training.level import recalibrate
@@ -27,10 +28,14 @@ def parts(three_causes, tiny):
     return est._network(ready, [1, 2]).eval(), ready
 
 
+def supply(ready, chunk=4096):
+    return InMemory(ready.cohort, ready.draws, [1, 2], 32, chunk)
+
+
 @torch.no_grad()
 def expected_and_observed(network, ready):
     batch = ready.cohort.take(torch.from_numpy(ready.draws.training))
-    logits = network.causes(network.represent(batch.rows, batch.values))
+    logits = network.cause_logits(batch.rows, batch.values)
     hazard = torch.nn.functional.softplus(logits) * network.level
     lived = exposure(batch.interval, batch.fraction, 3)
     expected = (hazard * lived.unsqueeze(2)).sum(1)
@@ -44,16 +49,16 @@ def test_afterwards_expected_events_are_the_observed_ones(parts, chunk):
         network.level.fill_(1.0)
         for head in network.causes.heads:
             head.outer.bias += 0.7
-    recalibrate(network, ready.cohort, ready.draws, chunk=chunk)
+    recalibrate(network, supply(ready, chunk))
     expected, observed = expected_and_observed(network, ready)
     assert ((expected - observed).abs() <= 0.5).all()
 
 
 def test_it_forgets_an_earlier_level(parts):
     network, ready = parts
-    recalibrate(network, ready.cohort, ready.draws)
+    recalibrate(network, supply(ready))
     once = network.level.clone()
-    recalibrate(network, ready.cohort, ready.draws)
+    recalibrate(network, supply(ready))
     torch.testing.assert_close(network.level, once)
 
 

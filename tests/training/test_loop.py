@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from survtrace import SurvTRACE, TrainingError
+from survtrace.data.batches import Draws, InMemory
 from survtrace.losses import objective as objective_module
-from survtrace.network.member import MemberLinear
-from survtrace.training import loop
+from survtrace.training import step as step_module
 from survtrace.training.history import History
-from survtrace.training.loop import clip_by_member, train, validation_loss
+from survtrace.training.loop import train, validation_loss
 from survtrace.training.preparation import prepare
 
 SEEDS = [11, 22, 33]
@@ -43,10 +43,12 @@ def trained(tiny, ready, members=(0, 1, 2), **changes):
     est.causes_ = [1, 2, 3]
     seeds = [SEEDS[member] for member in members]
     start = est._network(ready, SEEDS) if len(members) == 3 else est._network(ready, seeds)
-    draws = ready.draws.of(torch.tensor(members))
+    plan = est._plan(ready, seeds, base=5)
+    draws = Draws(*(rows[list(members)] for rows in ready.draws))
+    supply = InMemory(ready.cohort, draws, seeds, plan.batch_size)
     history = History()
-    train(start, ready.cohort, draws, est._plan(ready, seeds, base=5), history)
-    return start, history.frame(), draws
+    train(start, supply, plan, history)
+    return start, history.frame(), supply
 
 
 @pytest.fixture(scope="module")
@@ -96,9 +98,9 @@ def matters(name, parameter):
 
 
 def test_each_member_ends_at_its_best_epoch(tiny, ready):
-    network, history, draws = trained(tiny, ready, max_epochs=6, lr=0.05, patience=3)
+    network, history, supply = trained(tiny, ready, max_epochs=6, lr=0.05, patience=3)
     best = history.groupby("member")["validation_loss"].min().to_numpy()
-    recomputed = validation_loss(network, ready.cohort, draws).numpy()
+    recomputed = validation_loss(network, supply, [0, 1, 2]).numpy()
     np.testing.assert_allclose(recomputed, best, rtol=1e-6)
     assert not network.training
 
@@ -123,32 +125,11 @@ def test_training_ends_when_all_members_have_stopped(tiny, ready):
 
 
 def test_the_validation_loss_does_not_depend_on_its_chunks(ready, together):
-    whole = validation_loss(together[0], ready.cohort, ready.draws)
-    pieces = validation_loss(together[0], ready.cohort, ready.draws, chunk=7)
+    network, _, supply = together
+    whole = validation_loss(network, supply, [0, 1, 2])
+    in_sevens = InMemory(ready.cohort, ready.draws, SEEDS, 32, chunk=7)
+    pieces = validation_loss(network, in_sevens, [0, 1, 2])
     torch.testing.assert_close(whole, pieces)
-
-
-def test_the_gradient_of_each_member_is_clipped_alone():
-    net = MemberLinear(3, 2, 2)
-    for parameter in net.parameters():
-        parameter.grad = torch.ones_like(parameter)
-        parameter.grad[1] *= 1e6
-        parameter.grad[2] *= 1e-3
-    before = [parameter.grad.clone() for parameter in net.parameters()]
-    clip_by_member(net, 10.0)
-    norm = torch.cat([p.grad.flatten(1) for p in net.parameters()], dim=1).norm(dim=1)
-    assert norm[1].item() == pytest.approx(10.0, rel=1e-5)
-    for parameter, old in zip(net.parameters(), before, strict=True):
-        assert torch.equal(parameter.grad[[0, 2]], old[[0, 2]])
-        assert (parameter.grad[1] / old[1]).std() < 1e-9
-
-
-def test_a_gradient_of_nothing_stays_nothing():
-    net = MemberLinear(1, 2, 2)
-    for parameter in net.parameters():
-        parameter.grad = torch.zeros_like(parameter)
-    clip_by_member(net, 1.0)
-    assert not net.weight.grad.any()
 
 
 def fail_from(monkeypatch, step, failure):
@@ -159,7 +140,7 @@ def fail_from(monkeypatch, step, failure):
         calls.append(None)
         return real(*arguments) if len(calls) <= step else failure(real(*arguments))
 
-    monkeypatch.setattr(loop, "objective", failing)
+    monkeypatch.setattr(step_module, "objective", failing)
 
 
 def interrupt(parts):

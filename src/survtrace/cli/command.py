@@ -23,6 +23,7 @@ EXTRAS = {
     "optuna": "tune",
     "matplotlib": "plots",
     "pyarrow": "parquet",
+    "ray": "distributed",
     "shap": "explain",
     "jinja2": "report",
     **dict.fromkeys(("fastapi", "uvicorn"), "app"),

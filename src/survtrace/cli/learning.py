@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import Counter
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,10 +18,15 @@ from survtrace.cli.options import (
     Drop,
     Duration,
     Event,
+    Gpu,
     Ids,
     Json,
     Quiet,
+    Ray,
     Table,
+    Workers,
+    first_rows,
+    outcomes_in_pieces,
     read_subjects,
 )
 from survtrace.cli.settings import gather_settings
@@ -54,25 +61,47 @@ def fit(
         typer.Option("--set", metavar="NAME=VALUE", help="A setting of SurvTRACE; repeatable."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Same seed, same model; 0 if left out.")] = None,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Never hold the Parquet file in memory as a whole.")
+    ] = False,
+    ray: Ray = False,
+    workers: Workers = 2,
+    gpu: Gpu = False,
+    storage: Annotated[
+        str | None,
+        typer.Option(help="With --ray: folder that all machines see; a killed fit goes on."),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Learn the hazard of each cause from a table and save the model to a folder.
 
     Every column that is not named below is a covariate: numbers, texts, with or without gaps.
+    A folder of Parquet files is one table, which may be larger than memory.
     """
-    from survtrace import SurvTRACE
+    from survtrace import SurvTRACE, distributed
     from survtrace.persistence import require_replaceable
 
     chosen = gather_settings(config, settings or [], seed)
     require_replaceable(out)
-    X, y = read_subjects(table, duration, event, ids, drop, categorical)
+    X: Any = table
+    y: Any = {"event": event, "duration": duration, "drop": [*(ids or ()), *(drop or ())]}
+    streamed = stream or table.is_dir()
+    if streamed:
+        chosen["categorical"] = [*(chosen.get("categorical") or ()), *(categorical or ())]
+    else:
+        X, y = read_subjects(table, duration, event, ids, drop, categorical)
     began = time.perf_counter()
     with screen.hushed(quiet):
-        _warn_of_identifiers(X)
-        est = SurvTRACE(**chosen).fit(X, y)
+        _warn_of_identifiers(first_rows(table, y) if streamed else X)
+        est = SurvTRACE(**chosen)
+        if ray:
+            distributed.fit(est, X, y, n_workers=workers, use_gpu=gpu, storage=storage)
+        else:
+            est.fit(X, y)
         est.save(out)
-    learned = {**_summary(est, y), "seconds": time.perf_counter() - began, "out": str(out)}
+    outcomes = outcomes_in_pieces(table, y) if streamed else [y]
+    learned = {**_summary(est, outcomes), "seconds": time.perf_counter() - began, "out": str(out)}
     if json:
         screen.show_json(learned)
     elif not quiet:
@@ -125,14 +154,16 @@ def tune(
     out: Annotated[Path, typer.Option(help="Folder for trials and settings.")] = Path("tuning"),
     trials: Annotated[int, typer.Option(min=1, help="Settings to try in all.")] = 30,
     space: Annotated[Space, typer.Option(help="The paper's grid, or that and more.")] = Space.wide,
+    ray: Ray = False,
     quiet: Quiet = False,
 ) -> None:
     """Search settings on inner folds and print the best as JSON; called again, it goes on.
 
     Pass learning rows only. The best settings are kept in settings.json, for fit --config.
     """
-    from survtrace.tuning import tune as search
+    from survtrace import distributed, tuning
 
+    search = distributed.tune if ray else tuning.tune
     X, y = read_subjects(table, duration, event, ids, drop, categorical)
     with screen.hushed(quiet):
         best = search(X, y, out, space=space.value, n_trials=trials)
@@ -152,20 +183,21 @@ def _warn_of_identifiers(X: pd.DataFrame) -> None:
         )
 
 
-def _summary(est: SurvTRACE, y: pd.DataFrame) -> dict[str, Any]:
+def _summary(est: SurvTRACE, outcomes: Iterable[Any]) -> dict[str, Any]:
     """What there was to learn from, and how it went; losses are means over members."""
     from survtrace.data.outcome import read_outcome
 
-    outcome = read_outcome(y, zero_duration=est.zero_duration)
+    rows, events = 0, Counter[Any]()
+    for y in outcomes:
+        outcome = read_outcome(y, causes=est.causes_, zero_duration=est.zero_duration)
+        rows += len(outcome)
+        events.update(outcome.n_events)
     best = est.history_.groupby("member")["validation_loss"].min()
     return {
-        "rows": len(outcome),
+        "rows": rows,
         "covariates": est.n_features_in_,
-        "events": {
-            str(cause): int((outcome.event == number).sum())
-            for number, cause in enumerate(outcome.causes, start=1)
-        },
-        "censored": int((outcome.event == 0).sum()),
+        "events": {str(cause): events[cause] for cause in est.causes_},
+        "censored": rows - events.total(),
         "members": est.n_members,
         "epochs": int(est.history_["epoch"].max()) + 1,
         "validation_loss": float(best.mean()),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,7 +25,8 @@ Table = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help="CSV, TSV (both also .gz), Parquet or Feather; - is CSV from standard input.",
+        help="CSV, TSV (both also .gz), Parquet or Feather, or a folder of Parquet files; - is CSV "
+        "from standard input.",
     ),
 ]
 Duration = Annotated[
@@ -58,6 +59,14 @@ Quiet = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Ray = Annotated[
+    bool,
+    typer.Option(
+        "--ray", help="On the Ray cluster that runs, or else on one started on this machine."
+    ),
+]
+Workers = Annotated[int, typer.Option(min=1, help="With --ray: processes that share the work.")]
+Gpu = Annotated[bool, typer.Option("--gpu", help="With --ray: a GPU for each worker.")]
 
 
 def read_subjects(
@@ -73,6 +82,26 @@ def read_subjects(
 
     left_out = [*(ids or ()), *(drop or ())]
     return split_outcome(read_table(table), duration, event, left_out, categorical or ())
+
+
+def first_rows(table: Path, roles: Mapping[str, Any]) -> pd.DataFrame:
+    """Covariates of some rows of a Parquet file or a folder of them."""
+    import pandas as pd
+
+    from survtrace.data.blocks import CohortFiles
+    from survtrace.data.pieces import read_pieces
+    from survtrace.data.roles import read_roles
+
+    names = [covariate.name for covariate in CohortFiles(table, read_roles(roles)).covariates()]
+    return next(read_pieces(table, names), pd.DataFrame())
+
+
+def outcomes_in_pieces(table: Path, roles: Mapping[str, Any]) -> Iterator[pd.DataFrame]:
+    """Event and duration of such a table, some rows at a time."""
+    from survtrace.data.pieces import read_pieces
+
+    names = [roles["event"], roles["duration"]]
+    return (piece.set_axis(["event", "duration"], axis=1) for piece in read_pieces(table, names))
 
 
 def read_numbers(text: str, name: str) -> list[float]:

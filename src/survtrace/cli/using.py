@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,11 +13,14 @@ from survtrace.cli.options import (
     Drop,
     Duration,
     Event,
+    Gpu,
     Ids,
     Json,
     Model,
     Quiet,
+    Ray,
     Table,
+    Workers,
     read_numbers,
     read_subjects,
 )
@@ -35,7 +38,10 @@ def predict(
     times: Annotated[str, typer.Option(metavar="12,60", help="Times to predict at.")],
     out: Annotated[
         Path,
-        typer.Option(help="CSV, TSV (both also .gz), Parquet or Feather; - is standard output."),
+        typer.Option(
+            help="CSV, TSV (both also .gz), Parquet or Feather; - is standard output. With --ray, "
+            "a new folder."
+        ),
     ] = STANDARD,
     ids: Ids = None,
     survival_only: Annotated[
@@ -44,6 +50,9 @@ def predict(
     std: Annotated[
         bool, typer.Option("--std", help="Also the standard deviation between members.")
     ] = False,
+    ray: Ray = False,
+    workers: Workers = 2,
+    gpu: Gpu = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -51,26 +60,25 @@ def predict(
 
     Rows keep their order; the columns of --id come first, then survival_12, incidence_1_12, ...
     """
-    from survtrace import load
+    from survtrace import distributed, load
     from survtrace.data.pieces import count_rows
     from survtrace.streaming import predict_file
 
     if json and out == STANDARD:
         raise SettingError("--json would mingle with the table on standard output; pass --out.")
+    if ray and out == STANDARD:
+        raise SettingError("--ray writes a folder of Parquet files; pass its path as --out.")
     asked = read_numbers(times, "--times")
     est, total = load(model), count_rows(table)
+    question: dict[str, Any] = {"keep": ids or (), "causes": not survival_only, "std": std}
     began = time.perf_counter()
     with screen.hushed(quiet), screen.counting(total, quiet=quiet) as advance:
-        rows = predict_file(
-            est,
-            table,
-            out,
-            asked,
-            keep=ids or (),
-            causes=not survival_only,
-            std=std,
-            advance=advance,
-        )
+        if ray:
+            rows = distributed.predict_files(
+                est, table, out, asked, n_workers=workers, use_gpu=gpu, **question
+            )
+        else:
+            rows = predict_file(est, table, out, asked, advance=advance, **question)
     seconds = time.perf_counter() - began
     if json:
         rate = {"rows": rows, "seconds": seconds, "rows_per_second": rows / seconds}

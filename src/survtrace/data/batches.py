@@ -1,13 +1,15 @@
-"""The tensors of a cohort, the rows each member learns from, and the shuffled walk over them."""
+"""The tensors of a cohort, whom each member learns from, and the shuffled walk over them."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
+
+from survtrace import kernels
 
 
 class Cohort(NamedTuple):
@@ -27,6 +29,8 @@ class Cohort(NamedTuple):
 
     def take(self, subjects: Int[Tensor, "member row"]) -> "Cohort":
         """The batch in which member m sees the subjects of row m."""
+        if kernels.at_hand(self.values):
+            return Cohort(*kernels.take(self, subjects))
         return Cohort(*(tensor[subjects] for tensor in self))
 
     def to(self, device: torch.device) -> "Cohort":
@@ -39,11 +43,6 @@ class Draws(NamedTuple):
 
     training: NDArray[np.int64]
     validation: NDArray[np.int64]
-
-    def of(self, members: Int[Tensor, " some"]) -> "Draws":
-        """The subjects of some members."""
-        chosen = members.cpu().numpy()
-        return Draws(self.training[chosen], self.validation[chosen])
 
 
 def draw_validation(event: NDArray[np.int64], fraction: float, seeds: list[int]) -> Draws:
@@ -90,28 +89,86 @@ def count_steps(n_rows: int, batch_size: int) -> int:
     return max(1, round(n_rows / batch_size))
 
 
-def shuffled_walk(
-    training: NDArray[np.int64], batch_size: int, seeds: list[int], epoch: int
-) -> Iterator[Int[Tensor, "member row"]]:
-    """Batches of one epoch, all of one size; every member walks its own rows in its own order.
+class Pool(NamedTuple):
+    """Subjects held in memory, and which of them each member meets in each step."""
 
-    The order depends on the seed and the epoch alone, so a resumed fit walks the same way.
-    Fewer than one row per batch is left out of an epoch, other ones each time.
+    cohort: Cohort
+    order: Int[Tensor, "step member row"]
+
+
+@runtime_checkable
+class Supply(Protocol):
+    """Where the steps of training get their subjects from: memory, or a disk, pool by pool."""
+
+    n_training: int
+    n_steps: int
+
+    def training(self, members: list[int], epoch: int) -> Iterator[Pool]:
+        """One epoch: every member walks its own subjects in an order of its own."""
+
+    def validation(self, members: list[int]) -> Iterator[Pool]:
+        """The subjects each member is stopped by, each once."""
+
+
+class InMemory:
+    """A whole cohort at hand: one pool is an epoch.
+
+    The order depends on a member's seed and the epoch alone, so a resumed fit walks the same
+    way. All batches of an epoch have one size; fewer subjects than there are batches are left out
+    of an epoch, other ones each time.
 
     Examples
     --------
-    >>> training = np.array([[0, 1, 2, 3, 4]])
-    >>> [batch.shape for batch in shuffled_walk(training, 2, seeds=[0], epoch=0)]
-    [torch.Size([1, 2]), torch.Size([1, 2])]
+    >>> cohort = Cohort(*(torch.arange(6) for _ in Cohort._fields))
+    >>> draws = Draws(training=np.array([[0, 1, 2, 3, 4]]), validation=np.array([[5]]))
+    >>> supply = InMemory(cohort, draws, seeds=[0], batch_size=2)
+    >>> [pool.order.shape for pool in supply.training([0], epoch=0)]
+    [torch.Size([2, 1, 2])]
     """
-    n_rows = training.shape[1]
-    n_steps = count_steps(n_rows, batch_size)
-    size = n_rows // n_steps
-    order = np.stack(
-        [
-            np.random.default_rng([seed, 2, epoch]).permutation(own)
-            for seed, own in zip(seeds, training, strict=True)
+
+    def __init__(
+        self,
+        cohort: Cohort,
+        draws: Draws,
+        seeds: Sequence[int],
+        batch_size: int,
+        chunk: int | None = None,
+    ) -> None:
+        self.cohort = cohort
+        self.seeds = seeds
+        self.chunk = chunk or validation_chunk(cohort.event.device)
+        self.own = [torch.from_numpy(rows).to(cohort.event.device) for rows in draws]
+        self.n_training = draws.training.shape[1]
+        self.n_steps = count_steps(self.n_training, batch_size)
+
+    def training(self, members: list[int], epoch: int) -> Iterator[Pool]:
+        """One epoch: every member walks its own subjects in an order of its own."""
+        size = self.n_training // self.n_steps
+        order = torch.stack([shuffled(self.own[0][m], [self.seeds[m], 2, epoch]) for m in members])[
+            :, : size * self.n_steps
         ]
-    )
-    for step in range(n_steps):
-        yield torch.from_numpy(order[:, step * size : (step + 1) * size])
+        steps = order.view(len(members), self.n_steps, size).transpose(0, 1).contiguous()
+        yield Pool(self.cohort, steps)
+
+    def validation(self, members: list[int]) -> Iterator[Pool]:
+        """The subjects each member is stopped by, each once."""
+        for subjects in torch.split(self.own[1][members], self.chunk, dim=1):
+            yield Pool(self.cohort, subjects.unsqueeze(0))
+
+
+def validation_chunk(device: torch.device) -> int:
+    """Subjects of a forward pass without gradients: what a cache holds, or fills a GPU."""
+    return 2**16 if device.type == "cuda" else 2**12
+
+
+def shuffled(numbers: Int[Tensor, " row"], seed: list[int]) -> Int[Tensor, " row"]:
+    """The numbers in an order that depends on the seed and the kind of device alone.
+
+    Examples
+    --------
+    >>> shuffled(torch.arange(5), seed=[1, 2]).sort().values.tolist()
+    [0, 1, 2, 3, 4]
+    """
+    state = np.random.SeedSequence(seed).generate_state(1, np.uint64)
+    generator = torch.Generator(numbers.device).manual_seed(int(state[0] >> 1))
+    return numbers[torch.randperm(len(numbers), generator=generator, device=numbers.device)]

@@ -1,16 +1,15 @@
-"""Which columns exist, their kind, and their values in token order."""
+"""Which columns exist, and their kind, in token order."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 
 from survtrace.errors import DataError, DataWarning, SettingError
@@ -102,62 +101,6 @@ def select_columns(table: nw.DataFrame[Any], covariates: Sequence[Covariate]) ->
 def _are_positions(names: Iterable[str]) -> bool:
     """Whether the names are only those that `open_table` gives to the columns of an array."""
     return all(name == f"x{j}" for j, name in enumerate(names))
-
-
-def numbers(table: nw.DataFrame[Any], covariate: Covariate) -> NDArray[np.float64]:
-    """A numerical column as floats, NaN where missing."""
-    series = table[covariate.name]
-    if series.null_count() == len(series):
-        return np.full(len(series), np.nan)
-    if not (series.dtype.is_numeric() or series.dtype in (nw.Boolean, nw.Object, nw.Unknown)):
-        raise DataError(
-            f"column {covariate.name!r} is numerical; got {series.dtype}. "
-            "Convert it to numbers, or name it in categorical= when fitting."
-        )
-    values = _as_floats(series)
-    if values is None:
-        raise DataError(
-            f"column {covariate.name!r} is numerical; it holds values that are not numbers. "
-            "Convert it to numbers, or name it in categorical= when fitting."
-        )
-    infinite = np.isinf(values)
-    if infinite.any():
-        raise DataError(
-            f"numerical covariates must be finite; column {covariate.name!r} has "
-            f"{infinite.sum()} infinite values (first: row {np.flatnonzero(infinite)[0]}). "
-            "Replace infinity by a missing value or a bound."
-        )
-    return values
-
-
-def _as_floats(series: nw.Series[Any]) -> NDArray[np.float64] | None:
-    if series.dtype.is_numeric():
-        return series.cast(nw.Float64).to_numpy().astype(np.float64)
-    try:
-        column = pd.to_numeric(pd.Series(series.to_list(), dtype=object))
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    except (TypeError, ValueError):
-        return None
-
-
-class Levels(NamedTuple):
-    """A categorical column: each subject's place in a list of distinct texts, -1 if missing."""
-
-    place: NDArray[np.int64]
-    text: list[str]
-
-
-def levels(table: nw.DataFrame[Any], covariate: Covariate) -> Levels:
-    """A categorical column as text levels; 1, 1.0 and "1" are one level."""
-    column = pd.Series(table[covariate.name].to_list(), dtype=object)
-    place, distinct = pd.factorize(column, use_na_sentinel=True)
-    return Levels(place.astype(np.int64), [_text_of(level) for level in distinct])
-
-
-def _text_of(level: Any) -> str:
-    if isinstance(level, float) and level.is_integer():
-        level = int(level)
-    return str(level)
 
 
 def _names_of(categorical: Sequence[str | int], columns: list[str]) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from survtrace.data.covariates import (
-    Covariate,
-    Levels,
-    levels,
-    numbers,
-    select_columns,
-)
+from survtrace.data.columns import Column, Levels, read_column
+from survtrace.data.covariates import Covariate, select_columns
+from survtrace.data.summary import Counts, Summary, summarise
 from survtrace.errors import DataWarning
 
 MISSING, UNSEEN = 0, 1
@@ -64,8 +61,9 @@ class Scale:
     def encode(self, values: NDArray[np.float64]) -> Encoded:
         """Standardise; a missing value becomes 1 times the missing row."""
         missing = np.isnan(values)
-        scaled = np.where(missing, 1.0, (values - self.mean) / self.deviation)
-        return Encoded(np.where(missing, MISSING, 1).astype(np.int32), scaled.astype(np.float32))
+        scaled = ((values - self.mean) / self.deviation).astype(np.float32)
+        scaled[missing] = 1.0
+        return Encoded((~missing).astype(np.int32), scaled)
 
 
 @dataclass(frozen=True)
@@ -87,9 +85,9 @@ class Categories:
     def encode(self, values: Levels) -> Encoded:
         """The row of each level, with value 1."""
         place = {level: number + self.n_silent for number, level in enumerate(self.levels)}
-        row_of = np.array([place.get(text, UNSEEN) for text in values.text] + [MISSING])
-        rows = row_of[values.place].astype(np.int32)
-        return Encoded(rows, np.ones(len(rows), dtype=np.float32))
+        known = [place.get(text, UNSEEN) for text in values.text]
+        rows = np.array([*known, MISSING], dtype=np.int32)[values.place]
+        return Encoded(rows, np.broadcast_to(np.float32(1), len(rows)))
 
 
 @dataclass(frozen=True)
@@ -118,17 +116,22 @@ class Encoding:
             for silent in range(column.n_silent)
         )
 
-    def encode(self, table: nw.DataFrame[Any]) -> Encoded:
-        """Rows and values of every token; unseen categories are counted in one warning."""
+    def encode(self, table: nw.DataFrame[Any], first_row: int = 0) -> Encoded:
+        """Rows and values of every token; unseen categories are counted in one warning.
+
+        ``first_row`` is what errors call the first row, if the table is a piece of another.
+        """
         table = select_columns(table, self.covariates)
-        encoded = [
-            column.encode(_values_of(table, covariate))
-            for covariate, column in zip(self.covariates, self.columns, strict=True)
-        ]
-        self._warn_of_unseen([column.rows for column in encoded])
-        rows = np.stack([column.rows for column in encoded], axis=1)
-        values = np.stack([column.values for column in encoded], axis=1)
-        return Encoded(rows + self.first_rows[:-1].astype(np.int32), values)
+        shape, blocks = (len(table), len(self.columns)), self.first_rows.tolist()
+        whole = Encoded(np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.float32))
+        unseen: dict[str, int] = {}
+        for j, (covariate, column) in enumerate(zip(self.covariates, self.columns, strict=True)):
+            rows, values = column.encode(read_column(table, covariate, first_row))
+            whole.rows[:, j], whole.values[:, j] = rows + blocks[j], values
+            if covariate.kind == "categorical" and (n_unseen := np.count_nonzero(rows == UNSEEN)):
+                unseen[covariate.name] = int(n_unseen)
+        _warn_of_unseen(unseen)
+        return whole
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for a file."""
@@ -153,20 +156,6 @@ class Encoding:
         ]
         return cls(tuple(covariates), tuple(columns))
 
-    def _warn_of_unseen(self, rows: Sequence[NDArray[np.int32]]) -> None:
-        counts = {
-            covariate.name: int((row == UNSEEN).sum())
-            for covariate, row in zip(self.covariates, rows, strict=True)
-            if covariate.kind == "categorical" and (row == UNSEEN).any()
-        }
-        if counts:
-            warnings.warn(
-                "categories not seen in fit get the unseen token; subjects concerned, by "
-                f"column: {counts}.",
-                DataWarning,
-                stacklevel=4,
-            )
-
 
 def learn_encoding(table: nw.DataFrame[Any], covariates: Sequence[Covariate]) -> Encoding:
     """Learn scales and categories from training rows.
@@ -181,45 +170,44 @@ def learn_encoding(table: nw.DataFrame[Any], covariates: Sequence[Covariate]) ->
     >>> encoding.encode(table).values.tolist()
     [[-1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
     """
-    columns = [_values_of(table, covariate) for covariate in covariates]
-    _warn_of_idle_columns(covariates, columns)
-    return Encoding(tuple(covariates), tuple(_learn(column) for column in columns))
+    columns = [read_column(table, covariate) for covariate in covariates]
+    summaries = [summarise(column) for column in columns]
+    warn_of_idle_columns(covariates, summaries, _copies(covariates, columns))
+    learned = [learn_column(*pair) for pair in zip(summaries, columns, strict=True)]
+    return Encoding(tuple(covariates), tuple(learned))
 
 
-Column = NDArray[np.float64] | Levels
+def learn_column(summary: Summary, values: Any) -> Scale | Categories:
+    """Scale or categories of a column; only quantiles come from its values, or a sample of them.
 
-
-def _values_of(table: nw.DataFrame[Any], covariate: Covariate) -> Any:
-    return (numbers if covariate.kind == "numerical" else levels)(table, covariate)
-
-
-def _learn(values: Column) -> Scale | Categories:
-    if isinstance(values, Levels):
-        known = values.place[values.place >= 0]
-        typical = values.text[np.bincount(known).argmax()] if len(known) else None
-        return Categories(tuple(sorted(set(values.text))), typical)
+    Examples
+    --------
+    >>> learn_column(Counts({"m": 1, "f": 2}), None)
+    Categories(levels=('f', 'm'), typical='f')
+    """
+    if isinstance(summary, Counts):
+        return Categories(tuple(sorted(summary.levels)), summary.typical)
+    mean, deviation = summary.mean, summary.deviation or 1.0
     present = values[~np.isnan(values)]
     if not len(present):
-        return Scale.around(0.0, 1.0)
-    mean, deviation = float(present.mean()), float(present.std())
-    low, typical, high = np.quantile(present, [0.01, 0.5, 0.99], method="nearest").tolist()
-    return Scale(mean, deviation if deviation > 0 else 1.0, low, typical, high)
+        return Scale.around(mean, deviation)
+    return Scale(
+        mean, deviation, *np.quantile(present, [0.01, 0.5, 0.99], method="nearest").tolist()
+    )
 
 
-def _warn_of_idle_columns(covariates: Sequence[Covariate], columns: Sequence[Column]) -> None:
+def warn_of_idle_columns(
+    covariates: Sequence[Covariate], summaries: Sequence[Summary], copies: Sequence[str] = ()
+) -> None:
     """Name the columns that cannot teach anything: empty, constant, or a copy of another."""
     idle: dict[str, list[str]] = {"all missing": [], "constant": [], "a copy of another": []}
-    seen: set[bytes] = set()
-    for covariate, column in zip(covariates, columns, strict=True):
-        content = (column.place if isinstance(column, Levels) else column).tobytes()
-        n_distinct, n_missing = _count(column)
-        if n_distinct == 0:
+    for covariate, summary in zip(covariates, summaries, strict=True):
+        if summary.n == 0:
             idle["all missing"].append(covariate.name)
-        elif n_distinct == 1 and n_missing == 0:
+        elif summary.is_constant and summary.n_missing == 0:
             idle["constant"].append(covariate.name)
-        elif content in seen:
+        elif covariate.name in copies:
             idle["a copy of another"].append(covariate.name)
-        seen.add(content)
     found = {reason: names for reason, names in idle.items() if names}
     if found:
         warnings.warn(
@@ -230,9 +218,23 @@ def _warn_of_idle_columns(covariates: Sequence[Covariate], columns: Sequence[Col
         )
 
 
-def _count(column: Column) -> tuple[int, int]:
-    """How many distinct values a column has, and how many missing ones."""
-    if isinstance(column, Levels):
-        return len(column.text), int((column.place < 0).sum())
-    missing = np.isnan(column)
-    return len(np.unique(column[~missing])), int(missing.sum())
+def _copies(covariates: Sequence[Covariate], columns: Sequence[Column]) -> list[str]:
+    """The covariates whose column is that of an earlier one."""
+    copies, seen = [], set[bytes]()
+    for covariate, column in zip(covariates, columns, strict=True):
+        content = column.place if isinstance(column, Levels) else column
+        digest = hashlib.sha256(np.ascontiguousarray(content).data).digest()
+        if digest in seen:
+            copies.append(covariate.name)
+        seen.add(digest)
+    return copies
+
+
+def _warn_of_unseen(counts: dict[str, int]) -> None:
+    if counts:
+        warnings.warn(
+            "categories not seen in fit get the unseen token; subjects concerned, by "
+            f"column: {counts}.",
+            DataWarning,
+            stacklevel=4,
+        )

@@ -40,6 +40,17 @@ class Outcome:
     def __len__(self) -> int:
         return len(self.duration)
 
+    @property
+    def is_empty(self) -> NDArray[np.bool_]:
+        """Which subjects are censored at duration 0."""
+        return (self.duration == 0) & (self.event == 0)
+
+    @property
+    def n_events(self) -> dict[Any, int]:
+        """How many events of each cause there are."""
+        counts = np.bincount(self.event, minlength=len(self.causes) + 1)[1:]
+        return dict(zip(self.causes, counts.tolist(), strict=True))
+
     def take(self, subjects: NDArray[Any]) -> Outcome:
         """The outcome of some of the subjects, by number or mask."""
         return Outcome(self.duration[subjects], self.event[subjects], self.causes)
@@ -81,7 +92,8 @@ def read_outcome(
     y: Any,
     *,
     causes: Sequence[Any] | None = None,
-    zero_duration: str = "raise",
+    zero_duration: str | float = "raise",
+    first_row: int = 0,
 ) -> Outcome:
     """Check an outcome given in any accepted form and number its causes.
 
@@ -95,7 +107,10 @@ def read_outcome(
         By default the sorted labels found.
     zero_duration
         What an event at duration 0 gets: ``"raise"``, or ``"shift"`` to half the smallest
-        positive duration. (A subject censored at 0 says nothing; `informative` drops it.)
+        positive duration, or a duration of its own. (A subject censored at 0 says nothing;
+        `informative` drops it.)
+    first_row
+        What errors call the first subject, if these are a piece of a larger table.
 
     Examples
     --------
@@ -107,24 +122,30 @@ def read_outcome(
         return y if known in (None, y.causes) else _renumber(y, known)
     events, durations = _columns_by_name(y)
     _require_same_length(events, durations)
-    duration = _checked_durations(durations)
-    place, labels = _checked_labels(events)
-    known = _sorted_labels(labels) if known is None else known
+    duration = _checked_durations(durations, first_row)
+    place, labels = _checked_labels(events, first_row)
+    known = sort_causes(labels) if known is None else known
     event = _cause_numbers(labels, known)[place]
-    return Outcome(_shift_zero_durations(duration, event, zero_duration), event, known)
+    duration = _shift_zero_durations(duration, event, zero_duration, first_row)
+    return Outcome(duration, event, known)
 
 
 def informative(outcome: Outcome) -> NDArray[np.bool_]:
     """Mark the subjects with any follow-up; those censored at 0 carry none, with one warning."""
-    empty = (outcome.duration == 0) & (outcome.event == 0)
+    empty = outcome.is_empty
     if empty.any():
-        warnings.warn(
-            f"{empty.sum()} of {len(outcome)} subjects are censored at duration 0 and are left "
-            f"out (first: row {np.flatnonzero(empty)[0]}); they carry no information.",
-            DataWarning,
-            stacklevel=3,
-        )
+        warn_of_empty(int(empty.sum()), len(outcome), int(np.flatnonzero(empty)[0]), stacklevel=4)
     return np.asarray(~empty)
+
+
+def warn_of_empty(n_empty: int, n_subjects: int, first: int, stacklevel: int = 3) -> None:
+    """Say how many subjects are left out because they are censored at once."""
+    warnings.warn(
+        f"{n_empty} of {n_subjects} subjects are censored at duration 0 and are left out (first: "
+        f"row {first}); they carry no information.",
+        DataWarning,
+        stacklevel=stacklevel,
+    )
 
 
 def require_same_subjects(n_subjects: int, outcome: Outcome) -> None:
@@ -204,14 +225,14 @@ def _require_same_length(events: NDArray[Any], durations: NDArray[Any]) -> None:
         )
 
 
-def _numbers(durations: NDArray[Any]) -> NDArray[np.float64]:
+def _numbers(durations: NDArray[Any], first_row: int = 0) -> NDArray[np.float64]:
     try:
         return durations.astype(np.float64)
     except (TypeError, ValueError):
         bad = np.array([not _is_number(value) for value in durations])
         raise DataError(
             f"duration must be a number; {bad.sum()} of {len(bad)} are not "
-            f"(first: row {np.flatnonzero(bad)[0]}, {durations[bad][0]!r}). "
+            f"(first: row {first_row + np.flatnonzero(bad)[0]}, {durations[bad][0]!r}). "
             "Convert the column to days, months or years as numbers."
         ) from None
 
@@ -224,24 +245,25 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _checked_durations(durations: NDArray[Any]) -> NDArray[np.float64]:
+def _checked_durations(durations: NDArray[Any], first_row: int) -> NDArray[np.float64]:
     if durations.dtype.kind in "mM":
         raise DataError(
             f"duration must be a number; got {durations.dtype}. "
             "Subtract the start date and convert, for example (end - start).dt.days."
         )
-    duration = _numbers(durations)
+    duration = _numbers(durations, first_row)
     for bad, rule in ((~np.isfinite(duration), "finite"), (duration < 0, "zero or more")):
         if bad.any():
             first = np.flatnonzero(bad)[0]
             raise DataError(
                 f"duration must be {rule}; {bad.sum()} of {len(bad)} are not "
-                f"(first: row {first}, {duration[first]}). Drop or correct these subjects."
+                f"(first: row {first_row + first}, {duration[first]}). "
+                "Drop or correct these subjects."
             )
     return duration
 
 
-def _checked_labels(events: NDArray[Any]) -> tuple[NDArray[np.int64], list[Any]]:
+def _checked_labels(events: NDArray[Any], first_row: int) -> tuple[NDArray[np.int64], list[Any]]:
     """Each subject's place in a list of distinct labels, whole numbers as int."""
     place, distinct = pd.factorize(events, use_na_sentinel=False)
     labels = [_plain_label(label) for label in np.asarray(distinct).tolist()]
@@ -250,7 +272,7 @@ def _checked_labels(events: NDArray[Any]) -> tuple[NDArray[np.int64], list[Any]]
         first = np.flatnonzero(bad)[0]
         raise DataError(
             "event must be 0 for censored subjects, or a cause as a whole number above 0 or as "
-            f"text; {bad.sum()} of {len(bad)} are not (first: row {first}, "
+            f"text; {bad.sum()} of {len(bad)} are not (first: row {first_row + first}, "
             f"{labels[place[first]]!r}). Drop or correct these subjects."
         )
     return place.astype(np.int64), labels
@@ -266,15 +288,21 @@ def _is_invalid(label: Any) -> bool:
     return not (isinstance(label, str) or (isinstance(label, int) and label >= 0))
 
 
-def _sorted_labels(labels: Iterable[Any]) -> tuple[Any, ...]:
-    """Distinct causes: numbers in order, then texts in order."""
+def sort_causes(labels: Iterable[Any]) -> tuple[Any, ...]:
+    """Distinct causes among labels: numbers in order, then texts in order.
+
+    Examples
+    --------
+    >>> sort_causes(["relapse", 3, 0, 1, "censored"])
+    (1, 3, 'relapse')
+    """
     causes = {label for label in labels if label not in CENSORED_LABELS}
     return tuple(sorted(causes, key=lambda label: (isinstance(label, str), label)))
 
 
 def _cause_numbers(labels: Sequence[Any], causes: tuple[Any, ...]) -> NDArray[np.int64]:
     """The number of each label: 0 if it means censored, else its place in ``causes``."""
-    unknown = [label for label in _sorted_labels(labels) if label not in causes]
+    unknown = [label for label in sort_causes(labels) if label not in causes]
     if unknown:
         raise DataError(
             f"every cause must be one of {list(causes)}; the outcome also has {unknown}. "
@@ -295,16 +323,26 @@ def _renumber(outcome: Outcome, causes: tuple[Any, ...]) -> Outcome:
 
 
 def _shift_zero_durations(
-    duration: NDArray[np.float64], event: NDArray[np.int64], zero_duration: str
+    duration: NDArray[np.float64],
+    event: NDArray[np.int64],
+    zero_duration: str | float,
+    first_row: int,
 ) -> NDArray[np.float64]:
     at_zero = (duration == 0) & (event > 0)
     if not at_zero.any():
         return duration
+    if not isinstance(zero_duration, str):
+        return np.where(at_zero, zero_duration, duration)
     if zero_duration != "shift":
         raise DataError(
             f"an event needs a duration above 0; {at_zero.sum()} of {len(at_zero)} events are at "
-            f"0 (first: row {np.flatnonzero(at_zero)[0]}). Pass zero_duration='shift' to move "
-            "them to half the smallest positive duration."
+            f"0 (first: row {first_row + np.flatnonzero(at_zero)[0]}). Pass zero_duration='shift' "
+            "to move them to half the smallest positive duration."
         )
-    positive = duration[duration > 0]
-    return np.where(at_zero, positive.min() / 2 if len(positive) else 0.5, duration)
+    smallest = duration[duration > 0].min(initial=np.inf)
+    return np.where(at_zero, shifted(smallest), duration)
+
+
+def shifted(smallest: float) -> float:
+    """Where an event at duration 0 goes, by the smallest positive duration (infinite: none)."""
+    return float(smallest) / 2 if np.isfinite(smallest) else 0.5

@@ -13,6 +13,12 @@ from typing import Any
 
 import pandas as pd
 
+from survtrace.data.parquet import (
+    count_parquet_rows,
+    is_parquet,
+    parquet_pieces,
+    parquet_schema,
+)
 from survtrace.data.tables import (
     EXACT,
     STANDARD,
@@ -65,7 +71,7 @@ def read_pieces(
     """
     path = require_table(path)
     with readable(path):
-        if path.suffix in (".parquet", ".feather"):
+        if is_parquet(path) or path.suffix == ".feather":
             yield from _arrow_pieces(path, list(columns), verbatim, n_rows)
         else:
             yield from _text_pieces(path, list(columns), [*verbatim, *text], n_rows)
@@ -74,12 +80,18 @@ def read_pieces(
 def count_rows(path: str | Path) -> int | None:
     """How many rows a table has, where its file says so."""
     path = require_table(path)
-    if path.suffix != ".parquet":
+    if not is_parquet(path):
         return None
     with readable(path):
-        from pyarrow import parquet
+        return count_parquet_rows(path)
 
-        return int(parquet.read_metadata(path).num_rows)
+
+def as_frame(batch: Any, verbatim: Sequence[str] = ()) -> pd.DataFrame:
+    """An Arrow table as a frame; columns that stay verbatim keep their type."""
+    piece: pd.DataFrame = batch.to_pandas(ignore_metadata=True)
+    for name in verbatim:
+        piece[name] = pd.arrays.ArrowExtensionArray(batch[name])
+    return piece
 
 
 @contextmanager
@@ -150,21 +162,14 @@ def _text_pieces(
 def _arrow_pieces(
     path: Path, columns: list[str], verbatim: Sequence[str], n_rows: int
 ) -> Iterator[pd.DataFrame]:
-    for batch in (_parquet_batches if path.suffix == ".parquet" else _feather_batches)(
-        path, columns, n_rows
-    ):
-        piece = batch.to_pandas(ignore_metadata=True)
-        for name in verbatim:
-            piece[name] = pd.arrays.ArrowExtensionArray(batch[name])
-        yield piece
+    batches = _parquet_batches if is_parquet(path) else _feather_batches
+    for batch in batches(path, columns, n_rows):
+        yield as_frame(batch, verbatim)
 
 
 def _parquet_batches(path: Path, columns: list[str], n_rows: int) -> Iterator[Any]:
-    from pyarrow import parquet
-
-    with parquet.ParquetFile(path, buffer_size=1 << 20) as file:
-        require_columns(file.schema_arrow.names, columns)
-        yield from file.iter_batches(n_rows, columns=columns, use_threads=False)
+    require_columns(parquet_schema(path).names, columns)
+    return parquet_pieces(path, columns, n_rows)
 
 
 def _feather_batches(path: Path, columns: list[str], n_rows: int) -> Iterator[Any]:

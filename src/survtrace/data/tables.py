@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from survtrace.data.parquet import parquet_columns, parquet_pieces, parquet_schema
 from survtrace.errors import DataError
 
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".feather")
@@ -24,6 +25,8 @@ EXACT: dict[str, Any] = {"float_precision": "round_trip", "low_memory": False}
 def read_table(path: str | Path) -> pd.DataFrame:
     """Read a table by the ending of its name; ``-`` is CSV from standard input.
 
+    Of a folder, the Parquet files in it and its subfolders, in the order of their names.
+
     Examples
     --------
     >>> read_table("nowhere.csv")
@@ -32,6 +35,8 @@ def read_table(path: str | Path) -> pd.DataFrame:
     """
     path = require_table(path)
     with readable(path):
+        if path.is_dir():
+            return _read_folder(path)
         if path.suffix == ".parquet":
             return pd.read_parquet(path)
         if path.suffix == ".feather":
@@ -39,6 +44,15 @@ def read_table(path: str | Path) -> pd.DataFrame:
         table = pd.read_csv(text_source(path), sep=separator(path), **EXACT)
     require_separated(path, list(table.columns))
     return table
+
+
+def _read_folder(path: Path) -> pd.DataFrame:
+    import pyarrow
+
+    names = parquet_columns(path)
+    nothing = parquet_schema(path).empty_table().select(names).replace_schema_metadata()
+    pieces = parquet_pieces(path, names, n_rows=2**20)
+    return pyarrow.concat_tables([nothing, *pieces]).to_pandas()
 
 
 def split_outcome(
@@ -115,9 +129,9 @@ def likely_identifiers(X: pd.DataFrame) -> list[str]:
 
 
 def require_table(path: str | Path) -> Path:
-    """The path of a table that exists and whose ending we read."""
+    """The path of a table that exists and whose ending we read, or of a folder."""
     path = Path(path)
-    if str(path) != STANDARD:
+    if str(path) != STANDARD and not path.is_dir():
         require_suffix(path)
         if not path.exists():
             raise DataError(f"{path} does not exist. Pass the path of a table.")

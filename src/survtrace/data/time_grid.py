@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -74,14 +75,9 @@ def locate(
     return interval.astype(np.int64), fraction
 
 
-def warn_of_sparse_causes(outcome: Outcome, n_intervals: int) -> None:
+def warn_of_sparse_causes(events: Mapping[Any, int], n_intervals: int) -> None:
     """Name the causes that have fewer events than the grid has intervals."""
-    counts = np.bincount(outcome.event, minlength=len(outcome.causes) + 1)[1:]
-    sparse: dict[Any, int] = {
-        cause: int(count)
-        for cause, count in zip(outcome.causes, counts, strict=True)
-        if count < n_intervals
-    }
+    sparse = {cause: count for cause, count in events.items() if count < n_intervals}
     if sparse:
         warnings.warn(
             f"some causes have fewer events than the time grid has intervals ({n_intervals}): "

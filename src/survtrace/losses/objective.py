@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from survtrace import kernels
 from survtrace.data.batches import Cohort
 from survtrace.losses.auxiliary import annealed, mortality_loss, stay_loss
 from survtrace.losses.hazard import negative_log_likelihood
@@ -17,6 +18,18 @@ class Tasks(NamedTuple):
     mortality_weight: float
     stay_weight: float
     anneal: int | None
+
+
+def task_weights(tasks: Tasks, epoch: int) -> Float[Tensor, " part"]:
+    """Weights of the survival, mortality and stay losses at an epoch.
+
+    Examples
+    --------
+    >>> task_weights(Tasks(mortality_weight=1.0, stay_weight=0.5, anneal=10), epoch=5)
+    tensor([1.0000, 0.5000, 0.2500])
+    """
+    auxiliary = (tasks.mortality_weight, tasks.stay_weight)
+    return torch.tensor([1.0, *(annealed(weight, epoch, tasks.anneal) for weight in auxiliary)])
 
 
 def survival_loss(
@@ -32,16 +45,14 @@ def objective(
     mortality_logit: Float[Tensor, "member subject"],
     predicted_stay: Float[Tensor, "member subject"],
     batch: Cohort,
-    tasks: Tasks,
-    epoch: int,
+    task_weight: Float[Tensor, " part"],
 ) -> Float[Tensor, "part member"]:
-    """Each member's survival, mortality and stay loss, as weighted at this epoch."""
+    """Each member's survival, mortality and stay loss, weighted."""
+    if kernels.at_hand(cause_logits):
+        outcomes = kernels.Outcomes(*batch[2:])
+        parts = kernels.losses(cause_logits, mortality_logit, predicted_stay, outcomes)
+        return parts * task_weight.unsqueeze(1)
     mortality = (mortality_loss(mortality_logit, batch.event) * batch.weight).mean(-1)
     stay = (stay_loss(predicted_stay, batch.stay) * batch.weight).mean(-1)
-    return torch.stack(
-        [
-            survival_loss(cause_logits, batch),
-            annealed(tasks.mortality_weight, epoch, tasks.anneal) * mortality,
-            annealed(tasks.stay_weight, epoch, tasks.anneal) * stay,
-        ]
-    )
+    parts = torch.stack([survival_loss(cause_logits, batch), mortality, stay])
+    return parts * task_weight.unsqueeze(1)

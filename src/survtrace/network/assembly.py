@@ -8,9 +8,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from survtrace.network.embedding import Embedding
-from survtrace.network.encoder import EncoderLayer
-from survtrace.network.heads import CauseHeads, Head
-from survtrace.network.member import Dropout, MemberLinear, TokenDropout
+from survtrace.network.encoder import Encoder, EncoderLayer
+from survtrace.network.heads import CauseHeads, Head, answer
+from survtrace.network.member import Dropout, MemberLinear, RandomMask, TokenDropout
 from survtrace.network.representation import Representation
 
 
@@ -71,7 +71,7 @@ class Network(nn.Module):
             shape.token_bias,
         )
         self.token_dropout = TokenDropout(shape.token_dropout)
-        self.encoder = nn.ModuleList(
+        self.encoder = Encoder(
             EncoderLayer(
                 m, shape.width, shape.n_heads, hidden, shape.dropout, shape.attention_dropout
             )
@@ -84,12 +84,13 @@ class Network(nn.Module):
             shape.n_causes,
             shape.n_intervals,
             shape.head_depth,
-            shape.head_dropout,
             shape.proportional,
         )
-        self.mortality = Head(m, hidden, 1, shape.head_depth, shape.head_dropout)
-        self.stay = Head(m, hidden, 1, shape.head_depth, shape.head_dropout)
+        self.mortality = Head(m, hidden, 1, shape.head_depth)
+        self.stay = Head(m, hidden, 1, shape.head_depth)
+        self.head_dropout = Dropout(shape.head_dropout)
         self.level: Tensor
+        self.generator: torch.Generator | None = None
         self.register_buffer("level", torch.ones(m, 1, shape.n_causes, shape.n_intervals))
 
     def initialise(self, seeds: list[int]) -> None:
@@ -101,22 +102,43 @@ class Network(nn.Module):
 
     def seed_dropout(self, seed: int | None) -> None:
         """Restart the stream of dropout masks (None forgets it)."""
-        generator = None
-        if seed is not None:
-            generator = torch.Generator(self.level.device).manual_seed(seed)
+        if seed is None:
+            self.generator = None
+        else:
+            self.generator = self.generator or torch.Generator(self.level.device)
+            self.generator.manual_seed(seed)
         for module in self.modules():
-            if isinstance(module, Dropout):
-                module.generator = generator
+            if isinstance(module, RandomMask):
+                module.generator = self.generator
+
+    def share_dropout(self, part: tuple[int, int, int] | None) -> None:
+        """Tell every dropout which subjects of a shared batch it sees (see `RandomMask`)."""
+        for module in self.modules():
+            if isinstance(module, RandomMask):
+                module.part = part
 
     def forward(
         self,
         rows: Int[Tensor, "member subject token"],
         values: Float[Tensor, "member subject token"],
     ) -> Logits:
+        heads = [*self.cause_heads, self.mortality, self.stay]
+        said = answer(heads, self.represent(rows, values), self.head_dropout)
+        return Logits(self.causes(said[:, :-2]), said[:, -2, :, 0], said[:, -1, :, 0])
+
+    @property
+    def cause_heads(self) -> list[Head]:
+        """The heads of the causes, in their order."""
+        return [head for head in self.causes.heads if isinstance(head, Head)]
+
+    def cause_logits(
+        self,
+        rows: Int[Tensor, "member subject token"],
+        values: Float[Tensor, "member subject token"],
+    ) -> Float[Tensor, "member subject cause interval"]:
+        """Logits of the causes alone, without the auxiliary tasks."""
         shared = self.represent(rows, values)
-        return Logits(
-            self.causes(shared), self.mortality(shared).squeeze(2), self.stay(shared).squeeze(2)
-        )
+        return self.causes(answer(self.cause_heads, shared, self.head_dropout))
 
     def represent(
         self,
@@ -124,18 +146,15 @@ class Network(nn.Module):
         values: Float[Tensor, "member subject token"],
     ) -> Float[Tensor, "member subject hidden"]:
         """The shared representation, which every head reads."""
-        embedded = self.token_dropout(self.embedding(rows, values))
-        tokens = embedded
-        for layer in self.encoder:
-            tokens = layer(tokens)
-        return self.representation(tokens, embedded)
+        embedded = self.embedding(rows, values, self.token_dropout(rows))
+        return self.representation(self.encoder(embedded), embedded)
 
     def hazards(
         self, rows: Int[Tensor, "subject token"], values: Float[Tensor, "subject token"]
     ) -> Float[Tensor, "member subject cause interval"]:
         """Hazard of each cause, integrated over each interval (eq. 17), at its fitted level."""
-        shared = self.represent(*self._for_every_member(rows, values))
-        return nn.functional.softplus(self.causes(shared)) * self.level
+        logits = self.cause_logits(*self._for_every_member(rows, values))
+        return nn.functional.softplus(logits) * self.level
 
     def attention(
         self, rows: Int[Tensor, "subject token"], values: Float[Tensor, "subject token"]

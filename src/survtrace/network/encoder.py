@@ -1,11 +1,29 @@
 """Tokens become combinations of tokens: a stack of attentive layers (eq. 9-11)."""
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import selu
 
+from survtrace import kernels
+from survtrace.kernels import Sizes
 from survtrace.network.attention import Attention
 from survtrace.network.member import Dropout, MemberLinear
+
+
+class Encoder(nn.ModuleList):
+    """The layers, one after the other; by a kernel that does the same where there is one."""
+
+    def forward(
+        self, tokens: Float[Tensor, "member subject token width"]
+    ) -> Float[Tensor, "member subject token width"]:
+        layers = [layer for layer in self if isinstance(layer, EncoderLayer)]
+        if kernels.suit(tokens, layers[0].sizes, dropout=self.training and layers[0].drops):
+            weights = [layer.side_by_side() for layer in layers]
+            return kernels.encode(tokens, weights, layers[0].sizes)
+        for layer in layers:
+            tokens = layer(tokens)
+        return tokens
 
 
 class EncoderLayer(nn.Module):
@@ -26,6 +44,13 @@ class EncoderLayer(nn.Module):
         self.expand = MemberLinear(n_members, width, hidden)
         self.contract = MemberLinear(n_members, hidden, width)
         self.dropout = Dropout(dropout)
+        self.sizes = Sizes(width, hidden, n_heads)
+        self.drops = dropout > 0 or attention_dropout > 0
+
+    def side_by_side(self) -> Float[Tensor, "member parameter"]:
+        """All parameters of the layer, a bias behind its weight, in the order they are used."""
+        maps = (self.attention.query_key_value, self.mix, self.expand, self.contract)
+        return torch.cat([p.flatten(1) for m in maps for p in (m.weight, m.bias)], dim=1)
 
     def forward(
         self, tokens: Float[Tensor, "member subject token width"]

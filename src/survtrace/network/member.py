@@ -1,10 +1,13 @@
-"""The two small layers every other layer is made of, with the member axis in front."""
+"""The small layers every other layer is made of, with the member axis in front."""
 
 import math
+from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
+
+from survtrace import kernels
 
 
 class MemberLinear(nn.Module):
@@ -27,33 +30,60 @@ class MemberLinear(nn.Module):
         return torch.baddbmm(self.bias, x, self.weight)
 
 
-class Dropout(nn.Module):
-    """Dropout whose mask all members share, so that a member trained alone meets the same one.
+class RandomMask(nn.Module):
+    """Random bits that all members share, so that a member trained alone meets the same ones.
 
-    The mask comes from a generator of the network's own, never from the global one.
+    They come from a generator of the network's own, never from the global one. Of a batch that
+    several processes share, each draws the bits of the whole and takes those of its ``part`` of
+    the subjects (first, last, of how many).
     """
 
     generator: torch.Generator | None = None
+    part: tuple[int, int, int] | None = None
 
     def __init__(self, probability: float) -> None:
         super().__init__()
         self.probability = probability
 
+    @property
+    def silent(self) -> bool:
+        """Whether everything is kept."""
+        return not self.training or self.probability == 0
+
+    def draw(self, shape: Sequence[int], device: torch.device) -> tuple[Int[Tensor, " n"], int]:
+        """Sixteen random bits for each number, and the threshold below which it is kept."""
+        n_rows, *rest = shape
+        first, last = 0, n_rows
+        if self.part is not None:
+            first, last, n_rows = (p * n_rows // (self.part[1] - self.part[0]) for p in self.part)
+        size = math.prod(rest)
+        words = torch.empty(-(-n_rows * size // 4), dtype=torch.int64, device=device)
+        bits = words.random_(-(2**63), None, generator=self.generator).view(torch.int16)
+        threshold = round((1 - self.probability) * 2**16) - 2**15
+        return bits[first * size : last * size], threshold
+
+
+class Dropout(RandomMask):
+    """Drops numbers and scales up the others."""
+
     def forward(self, x: Float[Tensor, "member *rest"]) -> Float[Tensor, "member *rest"]:
-        if not self.training or self.probability == 0:
+        if self.silent:
             return x
-        keep = 1 - self.probability
-        mask = torch.empty(x.shape[1:], dtype=x.dtype, device=x.device)
-        return x * mask.bernoulli_(keep, generator=self.generator).div_(keep)
+        bits, threshold = self.draw(x.shape[1:], x.device)
+        scale = 1 / (1 - self.probability)
+        if kernels.at_hand(x):
+            return kernels.drop(x, bits, threshold, scale)
+        return x * torch.where(bits.view(x.shape[1:]) < threshold, scale, 0.0).to(x.dtype)
 
 
-class TokenDropout(Dropout):
+class TokenDropout(RandomMask):
     """Silences whole tokens: the network learns to answer when a covariate says nothing."""
 
     def forward(
-        self, x: Float[Tensor, "member subject token width"]
-    ) -> Float[Tensor, "member subject token width"]:
-        if not self.training or self.probability == 0:
-            return x
-        mask = torch.empty(*x.shape[1:3], 1, dtype=x.dtype, device=x.device)
-        return x * mask.bernoulli_(1 - self.probability, generator=self.generator)
+        self, rows: Int[Tensor, "member subject token"]
+    ) -> Float[Tensor, "subject token"] | None:
+        """1 for the tokens that are kept, 0 for the others; None where all are."""
+        if self.silent:
+            return None
+        bits, threshold = self.draw(rows.shape[1:], rows.device)
+        return (bits < threshold).view(rows.shape[1:]).to(torch.float32)

@@ -20,4 +20,6 @@ class Representation(nn.Module):
         final: Float[Tensor, "member subject token width"],
         embedded: Float[Tensor, "member subject token width"],
     ) -> Float[Tensor, "member subject hidden"]:
-        return selu(self.align(torch.cat([final.flatten(2), embedded.flatten(2)], dim=2)))
+        by_final, by_embedded = self.align.weight.chunk(2, dim=1)
+        aligned = torch.baddbmm(self.align.bias, final.flatten(2), by_final)
+        return selu(torch.baddbmm(aligned, embedded.flatten(2), by_embedded))

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from survtrace.data.covariates import Covariate, levels, numbers, open_table
+from survtrace.data.columns import levels, numbers
+from survtrace.data.covariates import Covariate, open_table
 from survtrace.data.encoding import Categories, Scale
 from survtrace.data.outcome import Outcome
 from survtrace.estimator import SurvTRACE

@@ -4,37 +4,34 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor, nn
+from jaxtyping import Float
+from torch import Tensor
 
 
 class RunningAverage:
-    """Averages a network's parameters over about the last ``horizon`` steps.
+    """Averages parameters over about the last ``horizon`` steps.
 
     At first a plain mean of all steps, then an exponential one. A horizon of 1 is no average.
     """
 
-    def __init__(self, network: nn.Module, horizon: float) -> None:
-        self.parameters: list[Tensor] = list(network.parameters())
-        self.average = [parameter.detach().clone() for parameter in self.parameters]
+    def __init__(self, whole: Float[Tensor, "member parameter"], horizon: float) -> None:
+        self.average = whole.detach().clone()
         self.horizon = max(1.0, horizon)
-        self.n_steps = 0
+        self.n_steps = torch.zeros((), device=whole.device)
 
     @torch.no_grad()
-    def update(self) -> None:
+    def update(self, whole: Float[Tensor, "member parameter"]) -> None:
         """Take in the parameters after a step."""
         self.n_steps += 1
-        share = max(1 / self.n_steps, 1 / self.horizon)
-        torch._foreach_lerp_(self.average, self.parameters, share)
+        share = (1 / self.n_steps).clamp(min=1 / self.horizon)
+        self.average.lerp_(whole, share)
 
     @contextmanager
-    def in_place(self) -> Iterator[None]:
-        """Let the network hold the average for a while."""
-        self._swap()
+    def in_place(self, whole: Float[Tensor, "member parameter"]) -> Iterator[None]:
+        """Let the parameters be the average for a while."""
+        current = whole.detach().clone()
+        whole.data.copy_(self.average)
         try:
             yield
         finally:
-            self._swap()
-
-    def _swap(self) -> None:
-        for k, parameter in enumerate(self.parameters):
-            parameter.data, self.average[k] = self.average[k], parameter.data
+            whole.data.copy_(current)

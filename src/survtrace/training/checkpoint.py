@@ -34,7 +34,6 @@ class Checkpoint:
         note = {
             "fingerprint": self.fingerprint,
             "epoch": epoch,
-            "n_steps": state.average.n_steps,
             "sha256": _digest(tensors),
             "history": state.history.records,
         }
@@ -60,7 +59,6 @@ class Checkpoint:
         with torch.no_grad():
             for name, tensor in _tensors(state).items():
                 tensor.copy_(tensors[name])
-        state.average.n_steps = note["n_steps"]
         state.history.records[:] = note["history"]
         return int(note["epoch"]) + 1
 
@@ -88,28 +86,24 @@ def _digest(tensors: dict[str, torch.Tensor]) -> str:
 
 def _tensors(state: State) -> dict[str, torch.Tensor]:
     """Every tensor of the state, by name."""
-    stopping = state.stopping
-    tensors = {
+    stopping, average = state.stopping, state.average
+    moments = state.optimiser.state[state.whole]
+    return {
         "stopping.best_loss": stopping.best_loss,
         "stopping.best_epoch": stopping.best_epoch,
         "stopping.stopped": stopping.stopped,
+        "stopping.best": stopping.best,
+        "average.average": average.average,
+        "average.n_steps": average.n_steps,
+        "parameters": state.whole,
+        **{f"optimiser.{name}": value for name, value in moments.items()},
     }
-    for (name, parameter), average in zip(
-        state.network.named_parameters(), state.average.average, strict=True
-    ):
-        tensors[f"parameter.{name}"] = parameter
-        tensors[f"average.{name}"] = average
-        tensors[f"best.{name}"] = stopping.best[name]
-        for key, value in state.optimiser.state[parameter].items():
-            tensors[f"optimiser.{name}.{key}"] = value
-    return tensors
 
 
 def _restore_optimiser(state: State, tensors: dict[str, torch.Tensor]) -> None:
-    for name, parameter in state.network.named_parameters():
-        prefix = f"optimiser.{name}."
-        state.optimiser.state[parameter] = {
-            key.removeprefix(prefix): value.to(parameter.device)
-            for key, value in tensors.items()
-            if key.startswith(prefix)
-        }
+    prefix = "optimiser."
+    state.optimiser.state[state.whole] = {
+        name.removeprefix(prefix): value.to(state.whole.device)
+        for name, value in tensors.items()
+        if name.startswith(prefix)
+    }

@@ -25,7 +25,7 @@ class History:
     def add(
         self,
         epoch: int,
-        members: torch.Tensor,
+        members: list[int],
         training: torch.Tensor,
         validation: torch.Tensor,
         improved: torch.Tensor,
@@ -34,7 +34,7 @@ class History:
         now = time.perf_counter()
         seconds, self._clock = now - self._clock, now
         for member, losses, loss, better in zip(
-            members.tolist(),
+            members,
             training.T.tolist(),
             validation.tolist(),
             improved.tolist(),

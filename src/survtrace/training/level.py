@@ -2,21 +2,21 @@
 
 import torch
 
-from survtrace.data.batches import Cohort, Draws
+from survtrace.data.batches import InMemory
 from survtrace.losses.hazard import exposure
 from survtrace.losses.level import count_events, level_factors
 from survtrace.network.assembly import Network
 
 
 @torch.no_grad()
-def recalibrate(network: Network, cohort: Cohort, draws: Draws, chunk: int = 4096) -> None:
+def recalibrate(network: Network, supply: InMemory) -> None:
     """Fit one factor per member, cause and interval (see `level_factors`)."""
     n_causes, n_intervals = network.shape.n_causes, network.shape.n_intervals
     level = network.level
     expected, observed = torch.zeros_like(level.squeeze(1)), torch.zeros_like(level.squeeze(1))
-    for subjects in torch.from_numpy(draws.training).split(chunk, dim=1):
-        batch = cohort.take(subjects.to(level.device))
-        logits = network.causes(network.represent(batch.rows, batch.values))
+    for subjects in torch.split(supply.own[0], supply.chunk, dim=1):
+        batch = supply.cohort.take(subjects)
+        logits = network.cause_logits(batch.rows, batch.values)
         lived = exposure(batch.interval, batch.fraction, n_intervals) * batch.weight.unsqueeze(-1)
         hazard = torch.nn.functional.softplus(logits)
         expected += torch.einsum("mski,msi->mki", hazard, lived)

@@ -1,21 +1,28 @@
 """Every step of training, on one screen."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from survtrace.data.batches import Cohort, Draws, count_steps, shuffled_walk
+from survtrace.data.batches import Supply
 from survtrace.errors import TrainingError
-from survtrace.losses.objective import Tasks, objective, survival_loss
-from survtrace.network.assembly import Logits, Network
+from survtrace.losses.objective import Tasks, survival_loss, task_weights
+from survtrace.network.assembly import Network
 from survtrace.training.averaging import RunningAverage
 from survtrace.training.checkpoint import Checkpoint
+from survtrace.training.crew import Crew
 from survtrace.training.early_stopping import EarlyStopping
 from survtrace.training.history import History, progress_bar
+from survtrace.training.parameters import gather_parameters, release
 from survtrace.training.state import State
+from survtrace.training.step import Recorded, Step
+
+ALONE = Crew()
 
 
 @dataclass(frozen=True)
@@ -36,52 +43,43 @@ class Plan:
 
 def train(
     network: Network,
-    cohort: Cohort,
-    draws: Draws,
+    supply: Supply,
     plan: Plan,
     history: History,
     verbose: bool | str = False,
     checkpoint: Checkpoint | None = None,
+    crew: Crew = ALONE,
 ) -> None:
     """Train all members together; each ends at its own best epoch, even if training breaks off."""
     device = network.level.device
-    optimiser = torch.optim.AdamW(
-        network.parameters(), lr=plan.lr, weight_decay=plan.weight_decay, fused=True
-    )
-    n_steps = count_steps(draws.training.shape[1], plan.batch_size)
-    average = RunningAverage(network, plan.averaging * n_steps)
-    stopping = EarlyStopping(network, network.shape.n_members, plan.patience)
-    state = State(network, optimiser, average, stopping, history)
+    state = begin(network, plan, supply.n_steps, history)
+    stopping = state.stopping
     first = checkpoint.restore(state) if checkpoint else 0
+    step = prepare_step(state, plan, crew)
     try:
-        with progress_bar(verbose, plan.max_epochs, device) as bar:
+        with progress_bar(verbose, plan.max_epochs, device) as bar, tensor_cores():
             for epoch in range(first, plan.max_epochs):
-                members = stopping.learning
-                if len(members) == 0:
+                members = stopping.learning.tolist()
+                if not members:
                     break
-                own, seeds = draws.of(members), [plan.seeds[m] for m in members.tolist()]
                 network.train()
                 network.seed_dropout(plan.dropout_seed + epoch)
-                losses = []
-                for subjects in shuffled_walk(own.training, plan.batch_size, seeds, epoch):
-                    batch = cohort.take(subjects.to(device))
-                    logits: Logits = network(batch.rows, batch.values)
-                    parts = objective(*logits, batch, plan.tasks, epoch)
-                    optimiser.zero_grad()
-                    parts.sum().backward()
-                    clip_by_member(network, plan.clip_norm)
-                    optimiser.step()
-                    average.update()
-                    losses.append(parts.detach())
-                training = torch.stack(losses)
+                weight = task_weights(plan.tasks, epoch).to(device)
+                losses = [
+                    step(pool.cohort, subjects, weight)
+                    for pool in supply.training(members, epoch)
+                    for subjects in pool.order
+                ]
+                training = crew.add_up(torch.stack(losses))
                 _require_finite(training, epoch)
-                with average.in_place():
-                    validation = validation_loss(network, cohort, own)
-                    improved = stopping.update(network, validation, epoch)
+                with state.average.in_place(state.whole):
+                    validation = validation_loss(network, supply, members, crew)
+                    improved = stopping.update(state.whole, validation, epoch)
                 history.add(epoch, members, training.mean(0), validation, improved)
                 bar.show(epoch, stopping.best_loss, stopping.stopped)
                 if stopping.stopped[members].any():
                     state.keep(~stopping.stopped[members])
+                    step = prepare_step(state, plan, crew)
                 if checkpoint:
                     checkpoint.save(epoch, state)
     except KeyboardInterrupt:
@@ -89,33 +87,60 @@ def train(
             raise
         warnings.warn("training was interrupted; the best so far is kept.", stacklevel=2)
     finally:
-        stopping.restore(network)
+        release(network, stopping.best)
         network.seed_dropout(None)
         network.eval()
 
 
-@torch.no_grad()
-def clip_by_member(network: torch.nn.Module, largest: float) -> None:
-    """Scale each member's gradient to a norm of at most ``largest``."""
-    gradients = [p.grad for p in network.parameters() if p.grad is not None]
-    norm = torch.cat([g.flatten(1) for g in gradients], dim=1).norm(dim=1)
-    scale = (largest / norm).clamp(max=1.0)
-    for gradient in gradients:
-        gradient.mul_(scale.view(-1, *[1] * (gradient.dim() - 1)))
+@contextmanager
+def tensor_cores() -> Iterator[None]:
+    """Let products on a GPU round their factors to ten bits (TF32), which trains as well."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def begin(network: Network, plan: Plan, n_steps: int, history: History) -> State:
+    """The state before the first step."""
+    whole = gather_parameters(network)
+    optimiser = torch.optim.AdamW(
+        [whole],
+        lr=plan.lr,
+        weight_decay=plan.weight_decay,
+        foreach=False,
+        fused=not whole.is_cuda,  # made for many tensors, it would use one multiprocessor for one
+        capturable=whole.is_cuda,
+    )
+    average = RunningAverage(whole, plan.averaging * n_steps)
+    return State(network, whole, optimiser, average, EarlyStopping(whole, plan.patience), history)
+
+
+def prepare_step(state: State, plan: Plan, crew: Crew) -> Step | Recorded:
+    """A step for the members that are left, recorded where the device can do that."""
+    step = Step(state, plan.clip_norm, crew)
+    return Recorded(step) if state.whole.is_cuda and crew.size == 1 else step
 
 
 @torch.no_grad()
 def validation_loss(
-    network: Network, cohort: Cohort, draws: Draws, chunk: int = 4096
+    network: Network, supply: Supply, members: list[int], crew: Crew = ALONE
 ) -> Float[Tensor, " member"]:
     """Survival loss of each member on its own validation subjects; the auxiliary tasks aside."""
     network.eval()
-    total = torch.zeros(len(draws.validation), device=network.level.device)
-    for subjects in torch.from_numpy(draws.validation).split(chunk, dim=1):
-        batch = cohort.take(subjects.to(total.device))
-        logits = network.causes(network.represent(batch.rows, batch.values))
-        total += survival_loss(logits, batch) * subjects.shape[1]
-    return total / draws.validation.shape[1]
+    total = torch.zeros(len(members) + 1, device=network.level.device)
+    for pool in supply.validation(members):
+        for subjects in pool.order:
+            own = crew.own(subjects)
+            if own.shape[1] > 0:
+                batch = pool.cohort.take(own)
+                logits = network.cause_logits(batch.rows, batch.values)
+                total[:-1] += survival_loss(logits, batch) * own.shape[1]
+                total[-1] += own.shape[1]
+    crew.add_up(total)
+    return total[:-1] / total[-1]
 
 
 def _require_finite(losses: Float[Tensor, "step part member"], epoch: int) -> None:

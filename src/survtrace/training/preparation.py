@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.data.batches import Cohort, Draws, draw_validation
+from survtrace.data.batches import Cohort, Draws, InMemory, draw_validation
 from survtrace.data.covariates import infer_covariates
 from survtrace.data.encoding import Encoded, Encoding, learn_encoding
 from survtrace.data.outcome import Outcome
@@ -27,6 +27,22 @@ class Prepared(NamedTuple):
     encoding: Encoding
     cuts: NDArray[np.float64]
     trained_on: Outcome
+
+    @property
+    def n_training(self) -> int:
+        """How many subjects each member trains on."""
+        return self.draws.training.shape[1]
+
+    def supply(
+        self, seed: int, seeds: list[int], batch_size: int, device: torch.device
+    ) -> InMemory:
+        """Where training gets its batches from; the seed of the fit itself is not needed."""
+        return InMemory(self.cohort.to(device), self.draws, seeds, batch_size)
+
+    def content(self) -> Iterator[bytes]:
+        """What tells these data from others, for a checkpoint."""
+        yield from (tensor.contiguous().numpy().tobytes() for tensor in self.cohort)
+        yield from (rows.tobytes() for rows in self.draws)
 
 
 class Subjects(NamedTuple):
@@ -59,12 +75,8 @@ def prepare(
     used = np.unique(draws.training)
     trained_on = outcome.take(used)
     encoding = learn_encoding(table[used], infer_covariates(table, categorical))
-    if time_grid is None:
-        cuts = quantile_cuts(trained_on, n_intervals)
-    else:
-        quantile_cuts(trained_on, 1)  # refuses a cohort without events
-        cuts = checked_cuts(time_grid)
-    warn_of_sparse_causes(trained_on, len(cuts) - 1)
+    cuts = choose_cuts(trained_on, n_intervals, time_grid)
+    warn_of_sparse_causes(trained_on.n_events, len(cuts) - 1)
     encoded = encoding.encode(table)
     if evaluation is not None:
         encoded = _append(encoded, encoding.encode(evaluation.table))
@@ -74,6 +86,16 @@ def prepare(
     ips_weight = _ips_weights(ips, encoded, outcome, used, ips_clip)
     cohort = _tensors(encoded, outcome, cuts, trained_on, weight, ips_weight)
     return Prepared(cohort, draws, encoding, cuts, trained_on)
+
+
+def choose_cuts(
+    trained_on: Outcome, n_intervals: int, time_grid: ArrayLike | None
+) -> NDArray[np.float64]:
+    """The cuts of the user, or else those at quantiles of the event times."""
+    if time_grid is None:
+        return quantile_cuts(trained_on, n_intervals)
+    quantile_cuts(trained_on, 1)  # refuses a cohort without events
+    return checked_cuts(time_grid)
 
 
 def checked_weight(sample_weight: ArrayLike | None, n_subjects: int) -> NDArray[np.float64]:
@@ -91,6 +113,11 @@ def checked_weight(sample_weight: ArrayLike | None, n_subjects: int) -> NDArray[
             f"{n_subjects} subjects, not all zero; got shape {weight.shape}."
         )
     return weight
+
+
+def stay_scale(trained_on: Outcome) -> tuple[float, float]:
+    """Mean and deviation by which durations are standardised for the length-of-stay task."""
+    return float(trained_on.duration.mean()), float(trained_on.duration.std()) or 1.0
 
 
 def _draw(
@@ -136,8 +163,8 @@ def _tensors(
     ips: NDArray[np.float64],
 ) -> Cohort:
     interval, fraction = locate(outcome.duration, cuts)
-    spread = trained_on.duration.std() or 1.0
-    stay = (outcome.duration - trained_on.duration.mean()) / spread
+    mean, deviation = stay_scale(trained_on)
+    stay = (outcome.duration - mean) / deviation
     return Cohort(
         rows=torch.from_numpy(encoded.rows),
         values=torch.from_numpy(encoded.values),

@@ -1,45 +1,76 @@
 """All that training remembers between epochs; members that have stopped leave it."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from survtrace import kernels
+from survtrace.network.assembly import Network
 from survtrace.training.averaging import RunningAverage
 from survtrace.training.early_stopping import EarlyStopping
 from survtrace.training.history import History
+from survtrace.training.parameters import hold
 
 
-class State(NamedTuple):
-    """The network with its optimiser and running average, best parameters so far, history."""
+def clip_by_member(gradient: Float[Tensor, "member parameter"], largest: float) -> None:
+    """Scale each member's gradient to a norm of at most ``largest``, in place."""
+    norm = gradient.norm(dim=1, keepdim=True)
+    gradient.mul_((largest / norm).clamp(max=1.0))
 
-    network: nn.Module
+
+@dataclass
+class State:
+    """The network with its parameters as one tensor, optimiser, average, best so far, history."""
+
+    network: Network
+    whole: nn.Parameter
     optimiser: torch.optim.Optimizer
     average: RunningAverage
     stopping: EarlyStopping
     history: History
 
+    @property
+    def gradient(self) -> Tensor:
+        """The gradient by all parameters, written anew in every step."""
+        if self.whole.grad is None:
+            self.whole.grad = torch.zeros_like(self.whole)
+        return self.whole.grad
+
+    @torch.no_grad()
+    def advance(self, clip_norm: float) -> None:
+        """Clip the gradient of each member, take a step of the optimiser, update the average."""
+        moments = self.optimiser.state.get(self.whole)
+        if moments and self.whole.is_cuda and kernels.at_hand(self.whole):
+            self._advance_at_once(clip_norm, moments)
+            return
+        clip_by_member(self.gradient, clip_norm)
+        self.optimiser.step()
+        self.average.update(self.whole)
+
+    def _advance_at_once(self, clip_norm: float, moments: dict[str, Tensor]) -> None:
+        """The same by a kernel; the optimiser's own memory is used."""
+        group, average = self.optimiser.param_groups[0], self.average
+        moments["step"] += 1
+        average.n_steps += 1
+        rates = (group["lr"], group["weight_decay"], *group["betas"], group["eps"])
+        kernels.update(
+            self.whole.data,
+            self.gradient,
+            moments,
+            average.average,
+            [clip_norm, *rates, 1 / average.horizon],
+        )
+
     @torch.no_grad()
     def keep(self, members: Bool[Tensor, " member"]) -> None:
         """Go on with some of the members; the others cost nothing from now on."""
-        kept = {}
-        for module in self.network.modules():
-            for name, parameter in list(module.named_parameters(recurse=False)):
-                kept[parameter] = nn.Parameter(parameter[members])
-                setattr(module, name, kept[parameter])
-        self._optimise(kept, members)
-        self.average.parameters = list(self.network.parameters())
-        self.average.average = [average[members] for average in self.average.average]
-
-    def _optimise(
-        self, kept: dict[nn.Parameter, nn.Parameter], members: Bool[Tensor, " member"]
-    ) -> None:
-        """Hand the optimiser the parameters kept, with their moments."""
-        for group in self.optimiser.param_groups:
-            group["params"] = [kept[parameter] for parameter in group["params"]]
-        for parameter, smaller in kept.items():
-            self.optimiser.state[smaller] = {
-                name: value[members] if value.dim() else value
-                for name, value in self.optimiser.state.pop(parameter, {}).items()
-            }
+        moments = self.optimiser.state.pop(self.whole, {})
+        self.whole = nn.Parameter(self.whole[members])
+        self.optimiser.param_groups[0]["params"] = [self.whole]
+        self.optimiser.state[self.whole] = {
+            name: value[members] if value.dim() else value for name, value in moments.items()
+        }
+        self.average.average = self.average.average[members]
+        hold(self.network, self.whole.data)

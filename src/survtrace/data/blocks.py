@@ -1,0 +1,99 @@
+"""A cohort in Parquet files, read in blocks of one size: covariates, outcome and weight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from survtrace.data.columns import numbers
+from survtrace.data.covariates import Covariate, infer_covariates
+from survtrace.data.outcome import Outcome, read_outcome
+from survtrace.data.parquet import is_parquet, parquet_columns, parquet_pieces, parquet_schema
+from survtrace.data.roles import Roles
+from survtrace.data.tables import readable, require_table
+from survtrace.errors import DataError
+
+BLOCK_ROWS = 16_384
+
+
+class Block(NamedTuple):
+    """Consecutive rows of a table.
+
+    ``kept`` are those with any follow-up, by their place in the block; outcome and weight are
+    theirs alone.
+    """
+
+    number: int
+    first_row: int
+    table: nw.DataFrame[Any]
+    kept: NDArray[np.int64]
+    outcome: Outcome
+    weight: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CohortFiles:
+    """A Parquet file, or a folder of them, and what its columns are."""
+
+    path: Path
+    roles: Roles
+    block_rows: int = BLOCK_ROWS
+
+    def covariates(self, categorical: Sequence[str | int] | None = None) -> tuple[Covariate, ...]:
+        """The covariates, in the order of the columns; their kind is that of the file's types."""
+        path = require_table(self.path)
+        if not is_parquet(path):
+            raise DataError(
+                f"fit reads a Parquet file or a folder of them; got {path.name}. Write the table "
+                "as Parquet, or read it into memory: fit(read_table(path), y)."
+            )
+        with readable(path):
+            names = self.roles.covariates(parquet_columns(path))
+            empty = parquet_schema(path).empty_table().select(names)
+        if not names:
+            raise DataError(f"{path} must have covariates; all its columns have other roles.")
+        return infer_covariates(nw.from_native(empty), categorical)
+
+    def blocks(
+        self,
+        *,
+        causes: Sequence[Any] | None = None,
+        zero_duration: str | float = "raise",
+        span: range | None = None,
+    ) -> Iterator[Block]:
+        """The rows in order, or those of some blocks; outcomes are read as in `read_outcome`."""
+        with readable(self.path):
+            columns = parquet_columns(self.path)
+            pieces = parquet_pieces(self.path, columns, self.block_rows, span)
+            for number, piece in enumerate(pieces, start=span.start if span else 0):
+                first_row = number * self.block_rows
+                y = piece.select([self.roles.event, self.roles.duration])
+                outcome = read_outcome(
+                    y.rename_columns(["event", "duration"]),
+                    causes=causes,
+                    zero_duration=zero_duration,
+                    first_row=first_row,
+                )
+                kept = np.flatnonzero(~outcome.is_empty)
+                weight = self._weight(piece, first_row)[kept]
+                table = nw.from_native(piece.select(self.roles.covariates(columns)))
+                yield Block(number, first_row, table, kept, outcome.take(kept), weight)
+
+    def _weight(self, piece: Any, first_row: int) -> NDArray[np.float64]:
+        if self.roles.weight is None:
+            return np.ones(len(piece))
+        column = Covariate(self.roles.weight, "numerical")
+        weight = numbers(nw.from_native(piece), column, first_row)
+        bad = ~(weight >= 0)
+        if bad.any():
+            raise DataError(
+                f"weights must be finite numbers of zero or more; {bad.sum()} of {len(bad)} are "
+                f"not (first: row {first_row + np.flatnonzero(bad)[0]}). Drop or correct them."
+            )
+        return weight

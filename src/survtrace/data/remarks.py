@@ -1,0 +1,35 @@
+"""What is said of a table read in pieces: each thing once, and in which rows it is."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from survtrace.errors import DataError, DataWarning
+
+
+@contextmanager
+def in_rows(first: int, n_rows: int, told: set[str]) -> Iterator[None]:
+    """Warn of each thing once, not for every piece; say in which rows an error is.
+
+    Examples
+    --------
+    >>> with in_rows(first=200, n_rows=100, told=set()):
+    ...     raise DataError("column 'age' is numerical")
+    Traceback (most recent call last):
+    survtrace.errors.DataError: in rows 201 to 300: column 'age' is numerical
+    """
+    place = f"in rows {first + 1:,} to {first + n_rows:,}: " if first else ""
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", DataWarning)
+            yield
+    except DataError as error:
+        raise DataError(f"{place}{error}") from None
+    for warning in caught:
+        kind = re.sub(r"\d+", "", str(warning.message))
+        if kind not in told:
+            told.add(kind)
+            warnings.warn(f"{place}{warning.message}", warning.category, stacklevel=3)

@@ -1,0 +1,86 @@
+"""Which column of a file plays which role: event, duration, weight, or none at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+from survtrace.data.outcome import DURATION_NAMES
+from survtrace.data.tables import require_columns
+from survtrace.errors import DataError
+
+EXAMPLE = 'for example {"event": "cause", "duration": "months", "drop": ["patient"]}'
+ROLES = ("event", *DURATION_NAMES, "weight", "drop")
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns that are no covariates: the outcome, the sample weight, and those to drop."""
+
+    event: str
+    duration: str
+    weight: str | None = None
+    drop: tuple[str, ...] = ()
+
+    def covariates(self, columns: Sequence[str]) -> list[str]:
+        """All other columns."""
+        require_columns(columns, [name for name in self._named() if name is not None])
+        return [name for name in columns if name not in self._named()]
+
+    def _named(self) -> list[str | None]:
+        return [self.event, self.duration, self.weight, *self.drop]
+
+
+def is_path(X: Any) -> bool:
+    """Whether a table is given by the path of its file.
+
+    Examples
+    --------
+    >>> is_path("cohort.parquet"), is_path({"age": [61, 47]})
+    (True, False)
+    """
+    return isinstance(X, str | PathLike)
+
+
+def read_roles(y: Any) -> Roles:
+    """The roles that a mapping gives to columns of a file.
+
+    Examples
+    --------
+    >>> read_roles({"event": "cause", "time": "months", "drop": "patient"})
+    Roles(event='cause', duration='months', weight=None, drop=('patient',))
+    """
+    if not isinstance(y, Mapping):
+        raise DataError(
+            "where X is the path of a file, y must say which of its columns hold event and "
+            f"duration; got {type(y).__name__}. Pass a mapping, {EXAMPLE}."
+        )
+    named = {str(role): _names(column) for role, column in y.items()}
+    times = [role for role in DURATION_NAMES if role in named]
+    unknown = [role for role in named if role not in ROLES]
+    if "event" not in named or len(times) != 1 or unknown:
+        raise DataError(
+            "y must name the columns of event and duration, and may name weight and drop; got "
+            f"{list(named)}. Write {EXAMPLE}."
+        )
+    weight = _only(named, "weight") if "weight" in named else None
+    drop = named.get("drop", ())
+    return Roles(_only(named, "event"), _only(named, times[0]), weight, drop)
+
+
+def _names(column: Any) -> tuple[str, ...]:
+    names = (column,) if isinstance(column, str) else column
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise DataError(
+            "where X is the path of a file, y must hold names of its columns; got "
+            f"{type(column).__name__}. Write {EXAMPLE}."
+        )
+    return tuple(names)
+
+
+def _only(named: dict[str, tuple[str, ...]], role: str) -> str:
+    if len(named[role]) != 1:
+        raise DataError(f"{role} must be one column; got {list(named[role])}. Write {EXAMPLE}.")
+    return named[role][0]

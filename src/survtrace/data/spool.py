@@ -1,0 +1,120 @@
+"""Records in a file without a name, written and read in blocks: it is gone with the process."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from survtrace.errors import DataError
+
+Records = NDArray[np.void]
+
+
+@runtime_checkable
+class Spooled(Protocol):
+    """Blocks of records that can be read, wherever they lie."""
+
+    @property
+    def sizes(self) -> Sequence[int]:
+        """How many records each block has."""
+
+    @property
+    def fingerprint(self) -> bytes:
+        """Identifies all of them."""
+
+    def read(self, blocks: Sequence[int], length: int = 0) -> Records:
+        """Some blocks, one behind the other, filled up with zeros to a length."""
+
+
+class Spool:
+    """Blocks of records on disk.
+
+    Parameters
+    ----------
+    dtype
+        The type of a record.
+    folder
+        Where the file is kept; by default the system's folder for temporary files, which the
+        variable TMPDIR names. It has no name there, so that nothing is left behind, whatever ends
+        the process.
+
+    Examples
+    --------
+    >>> with Spool(np.dtype([("age", np.uint8)])) as spool:
+    ...     for ages in ([61, 47], [55]):
+    ...         spool.append(np.array([(age,) for age in ages], spool.dtype))
+    ...     spool.sizes, spool.read([1, 0])["age"].tolist()
+    ([2, 1], [55, 61, 47])
+    """
+
+    def __init__(self, dtype: np.dtype[np.void], folder: str | Path | None = None) -> None:
+        self.dtype = dtype
+        self._sizes: list[int] = []
+        self._digest = hashlib.sha256()
+        self._lock = Lock()
+        with _room():
+            self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
+
+    def append(self, records: Records) -> None:
+        """Write one more block."""
+        content = records.tobytes()
+        with _room(), self._lock:
+            self._file.seek(0, os.SEEK_END)
+            self._file.write(content)
+        self._digest.update(content)
+        self._sizes.append(len(records))
+
+    def read(self, blocks: Sequence[int], length: int = 0) -> Records:
+        """Some blocks, one behind the other, filled up with zeros to a length."""
+        starts = np.cumsum([0, *self.sizes]) * self.dtype.itemsize
+        n_records = sum(self.sizes[block] for block in blocks)
+        records = np.zeros(max(n_records, length), self.dtype)
+        content, first = records.view(np.uint8).data, 0
+        for block in blocks:
+            end = first + int(starts[block + 1] - starts[block])
+            with self._lock:
+                self._file.seek(int(starts[block]))
+                self._file.readinto(content[first:end])
+            first = end
+        return records
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many records each block has."""
+        return self._sizes
+
+    @property
+    def fingerprint(self) -> bytes:
+        """Identifies all that was written."""
+        return self._digest.digest()
+
+    def close(self) -> None:
+        """Give the disk back."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    """Say in our words that the disk is full, or closed to us."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(
+            f"the encoded cohort could not be written to {tempfile.gettempdir()} "
+            f"({error.strerror or error}). Set the variable TMPDIR to a folder with more room."
+        ) from None

@@ -1,0 +1,96 @@
+"""A Ray cluster: the one that runs already, or one of our own for as long as it is needed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from survtrace.errors import SettingError, SurvtraceError
+
+QUIET: dict[str, Any] = {
+    "include_dashboard": False,
+    "log_to_driver": False,
+    "logging_level": "ERROR",
+}
+
+
+@contextmanager
+def cluster(n_cpus: int = 1) -> Iterator[None]:
+    """Connect to the cluster that runs, or else start one on this machine, with no fewer CPUs.
+
+    A cluster runs where this process is connected already, where the variable RAY_ADDRESS says, or
+    on this machine (``ray start``). Only what was started or connected here is ended here.
+    """
+    ray = _ray()
+    if ray.is_initialized():
+        yield
+        return
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves the machine
+    try:
+        ray.init(num_cpus=max(n_cpus, os.cpu_count() or 1), **QUIET)
+    except ValueError:  # Ray's answer where a cluster runs: it knows its own CPUs
+        ray.init(**QUIET)
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def require_workers(n_workers: int, cpus: float) -> None:
+    """Refuse fewer than one worker, and workers without a CPU."""
+    if n_workers < 1 or cpus <= 0:
+        raise SettingError(
+            f"there must be a worker at least, with a CPU; got {n_workers} with {cpus} each."
+        )
+
+
+@contextmanager
+def our_errors() -> Iterator[None]:
+    """Raise what a worker found wrong as if it had been found here."""
+    try:
+        yield
+    except Exception as error:
+        ours = _ours(error)
+        if ours is None:
+            raise
+        raise ours from None
+
+
+def require_shared(storage: object) -> None:
+    """Refuse a cluster of several machines without a folder that all of them see."""
+    import ray
+
+    n_machines = sum(node["Alive"] for node in ray.nodes())
+    if storage is None and n_machines > 1:
+        raise SettingError(
+            f"{n_machines} machines need a folder that all of them see, for checkpoints and data. "
+            "Pass its path, or that of a bucket, as storage."
+        )
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "many machines need ray, which is not installed. Install it with: "
+            "pip install 'survtrace[distributed]'",
+            name="ray",
+        ) from None
+    return ray
+
+
+def _ours(error: object) -> SurvtraceError | None:
+    """The error of this package that Ray has wrapped, if any."""
+    inner = [
+        getattr(error, "cause", None),
+        getattr(error, "__cause__", None),
+        getattr(error, "controller_failure", None),
+        *getattr(error, "worker_failures", {}).values(),
+    ]
+    for wrapped in inner:
+        if isinstance(wrapped, BaseException) and (found := _ours(wrapped)):
+            return found
+    return error if isinstance(error, SurvtraceError) else None

@@ -1,0 +1,111 @@
+"""The rows of Parquet files shared out: each of Ray's tasks reads its own span of them."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from survtrace.data.parquet import count_parquet_rows
+from survtrace.errors import DataWarning
+
+MOST_PIECES = 64  # of a span
+SPANS_PER_WORKER = 4  # so that a slow task does not keep the others waiting
+
+
+class Staff(NamedTuple):
+    """How many processes share the spans, and what each takes of the cluster."""
+
+    n_workers: int
+    cpus: float = 1
+    gpus: float = 0
+
+
+def spans_of(path: Path, n_rows: int, n_workers: int) -> list[range]:
+    """Consecutive pieces of ``n_rows`` rows, by number, in spans of about one length."""
+    n_pieces = -(-count_parquet_rows(path) // n_rows)
+    return cut(n_pieces, max(SPANS_PER_WORKER * n_workers, -(-n_pieces // MOST_PIECES)))
+
+
+def cut(n_pieces: int, n_spans: int) -> list[range]:
+    """Numbers in spans of about one length, none empty.
+
+    Examples
+    --------
+    >>> cut(5, 2), cut(2, 9), cut(0, 3)
+    ([range(0, 2), range(2, 5)], [range(0, 1), range(1, 2)], [])
+    """
+    ends = np.linspace(0, n_pieces, min(n_spans, n_pieces) + 1).astype(int).tolist()
+    return [range(first, last) for first, last in pairwise(ends)]
+
+
+def over_spans(spans: list[range], staff: Staff, work: Any, *told: Any) -> Iterator[Any]:
+    """What is said of each span, in order.
+
+    ``work`` is a function of a span, or a class whose objects are one; these are made, with what
+    is ``told``, once in each process. What a process warns of is warned of here, each thing once.
+    """
+    from ray.data import ActorPoolStrategy, from_items
+
+    items = [{"first": span.start, "last": span.stop} for span in spans]
+    with _in_order():
+        rows = from_items(items, override_num_blocks=len(items)).map(
+            Worker,
+            fn_constructor_args=(work, *told),
+            compute=ActorPoolStrategy(size=min(staff.n_workers, len(spans))),
+            num_cpus=staff.cpus,
+            num_gpus=staff.gpus,
+        )
+        warned = set[str]()
+        for row in rows.iter_rows():
+            result, remarks = pickle.loads(row["result"])
+            _warn_once(remarks, warned)
+            yield result
+
+
+class Worker:
+    """Does the work of one span after the other, and notes what is warned of."""
+
+    def __init__(self, work: Any, *told: Any) -> None:
+        self.work = work(*told) if isinstance(work, type) else work
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, bytes]:
+        """Take a row of Ray's, which says which span it is."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", DataWarning)
+            result = self.work(range(row["first"], row["last"]))
+        remarks = [str(each.message) for each in caught if each.category is DataWarning]
+        return {"result": pickle.dumps((result, remarks))}
+
+
+def _warn_once(remarks: list[str], warned: set[str]) -> None:
+    for remark in remarks:
+        kind = re.sub(r"in rows [\d,]+ to [\d,]+: |\d+", "", remark)
+        if kind not in warned:
+            warned.add(kind)
+            warnings.warn(remark, DataWarning, stacklevel=4)
+
+
+@contextmanager
+def _in_order() -> Iterator[None]:
+    """Let Ray Data keep the order of rows, and say little; afterwards it is as it was."""
+    from ray.data import DataContext
+
+    context, logger = DataContext.get_current(), logging.getLogger("ray.data")
+    options = context.execution_options
+    before = options.preserve_order, context.enable_progress_bars, logger.level
+    options.preserve_order, context.enable_progress_bars = True, False
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        options.preserve_order, context.enable_progress_bars = before[:2]
+        logger.setLevel(before[2])

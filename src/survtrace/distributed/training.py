@@ -1,0 +1,147 @@
+"""One fit on many machines: every worker takes its share of each batch, and may be killed."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from survtrace.distributed.cluster import cluster, our_errors, require_shared, require_workers
+from survtrace.distributed.ingestion import shared_spool, take_census
+from survtrace.distributed.worker import Arrays, Task, work
+from survtrace.errors import SettingError, SurvtraceError, TrainingError
+from survtrace.estimator import SurvTRACE
+from survtrace.prediction import threads
+from survtrace.training.checkpoint import Checkpoint
+from survtrace.training.preparation import Prepared
+from survtrace.training.streamed import prepare_streamed
+
+# Ray looks at its workers every two seconds, which an epoch of a small table would wait for.
+LOOK_OFTEN = {"RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.2"}
+
+
+def fit(
+    est: SurvTRACE,
+    X: Any,
+    y: Any,
+    sample_weight: ArrayLike | None = None,
+    eval_set: Any = None,
+    *,
+    n_workers: int = 2,
+    cpus_per_worker: int = 1,
+    use_gpu: bool = False,
+    storage: str | Path | None = None,
+    max_failures: int = 3,
+) -> SurvTRACE:
+    """Fit an estimator on a Ray cluster, as `SurvTRACE.fit` would in one process, to rounding.
+
+    Each batch is cut into shares, one for each worker, and their gradients are added up. The state
+    is kept after every epoch: when workers are lost, others go on from there.
+
+    Parameters
+    ----------
+    est
+        An estimator; it is fitted in place.
+    X, y, sample_weight, eval_set
+        As in `SurvTRACE.fit`.
+    n_workers, cpus_per_worker, use_gpu
+        Processes that train together, the CPUs of each, and whether each gets a GPU.
+    storage
+        A folder or bucket that all machines see, where the state is kept: the same call goes on
+        where an earlier one was killed. By default the ``checkpoint_dir`` of the estimator, or
+        else a temporary folder, which is enough on one machine.
+    max_failures
+        How often workers may be lost before the fit is given up.
+
+    Returns
+    -------
+    SurvTRACE
+        The estimator.
+    """
+    require_workers(n_workers, cpus_per_worker)
+    resources = {"CPU": cpus_per_worker, **({"GPU": 1} if use_gpu else {})}
+    with (
+        cluster(n_workers * cpus_per_worker),
+        our_errors(),
+        _kept_in(storage or est.checkpoint_dir) as folder,
+        est._ready(X, y, sample_weight, eval_set, _streaming_to(folder)) as (prepared, plan),
+        threads(est.n_threads),
+    ):
+        from ray.train import ScalingConfig
+
+        _require_shares(min(plan.batch_size, prepared.n_training), n_workers)
+        task = Task(est._shape(prepared), plan, est._fingerprint(prepared, plan), est.n_threads)
+        scaling = ScalingConfig(
+            num_workers=n_workers, use_gpu=use_gpu, resources_per_worker=resources
+        )
+        result = _run(task, prepared, scaling, folder, max_failures)
+        _take_over(est, prepared, task, result)
+    return est
+
+
+def _require_shares(batch_size: int, n_workers: int) -> None:
+    if batch_size < n_workers:
+        raise SettingError(
+            f"every batch must have a subject for each worker; got {batch_size} for {n_workers}. "
+            "Raise batch_size, or take fewer workers."
+        )
+
+
+def _streaming_to(folder: str) -> Any:
+    """How a cohort too large for memory is prepared: by the cluster, on storage that all share."""
+    keep = partial(shared_spool, folder=folder)
+    return partial(prepare_streamed, take=take_census, keep=keep)
+
+
+@contextmanager
+def _kept_in(storage: str | Path | None) -> Iterator[str]:
+    """The storage as Ray wants it named; without any, a folder that is gone at the end."""
+    require_shared(storage)
+    if storage is None:
+        with tempfile.TemporaryDirectory(prefix="survtrace-") as folder:
+            yield folder
+    else:
+        yield str(storage) if "://" in str(storage) else str(Path(storage).absolute())
+
+
+def _run(task: Task, cohort: Any, scaling: Any, folder: str, max_failures: int) -> Any:
+    """Train on the workers; what is left is the state after the last epoch."""
+    import ray
+    from ray.train import CheckpointConfig, FailureConfig, RunConfig, TrainingFailedError
+    from ray.train.torch import TorchTrainer
+
+    for name, value in LOOK_OFTEN.items():
+        os.environ.setdefault(name, value)
+    shared = ray.put(Arrays.of(cohort) if isinstance(cohort, Prepared) else cohort)
+    run = RunConfig(
+        name=f"fit-{task.fingerprint[:16]}",
+        storage_path=folder,
+        failure_config=FailureConfig(max_failures=max_failures),
+        checkpoint_config=CheckpointConfig(num_to_keep=1),
+    )
+    config = {"task": task, "cohort": shared}
+    trainer = TorchTrainer(work, train_loop_config=config, scaling_config=scaling, run_config=run)
+    try:
+        return trainer.fit()
+    except TrainingFailedError as error:
+        raise TrainingError(
+            f"workers may be lost {max_failures} times (max_failures), and were lost once more: "
+            f"{error}\nThe same call goes on where it was, if storage was given."
+        ) from error
+
+
+def _take_over(est: SurvTRACE, cohort: Any, task: Task, result: Any) -> None:
+    """Let the estimator remember what the workers have learned; no epoch is left to train."""
+    if result.checkpoint is not None:
+        done = replace(task.plan, max_epochs=result.metrics["epoch"] + 1)
+        with result.checkpoint.as_directory() as folder:
+            est._train(cohort, done, Checkpoint(folder, task.fingerprint))
+    if isinstance(result.return_value, SurvtraceError):
+        raise result.return_value

@@ -1,0 +1,104 @@
+"""What each worker of a fit does: the same training as anywhere, on its share of every batch."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from numpy.typing import NDArray
+
+from survtrace.data.batches import Cohort, Draws, InMemory
+from survtrace.errors import SettingError, SurvtraceError, TrainingError
+from survtrace.network.assembly import Network, Shape
+from survtrace.prediction import threads
+from survtrace.training.checkpoint import Checkpoint
+from survtrace.training.crew import Crew
+from survtrace.training.history import History
+from survtrace.training.loop import Plan, train
+from survtrace.training.preparation import Prepared
+from survtrace.training.state import State
+
+
+class Arrays(NamedTuple):
+    """A cohort in memory as arrays, of which all workers of a machine read one copy."""
+
+    cohort: list[NDArray[Any]]
+    draws: Draws
+
+    @classmethod
+    def of(cls, prepared: Prepared) -> Arrays:
+        """The same cohort; tensors would be copied for each worker."""
+        return cls([tensor.numpy() for tensor in prepared.cohort], prepared.draws)
+
+    def supply(
+        self, seed: int, seeds: list[int], batch_size: int, device: torch.device
+    ) -> InMemory:
+        """Where training gets its batches from; the seed of the fit itself is not needed."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The given NumPy array is not writable")
+            cohort = Cohort(*map(torch.from_numpy, self.cohort)).to(device)
+            return InMemory(cohort, self.draws, seeds, batch_size)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to train; the cohort itself lies in Ray's memory, or on storage that all share."""
+
+    shape: Shape
+    plan: Plan
+    fingerprint: str
+    n_threads: int | None
+
+
+class Reported(Checkpoint):
+    """A checkpoint that Ray keeps: the first worker hands it over, after a restart all read it."""
+
+    def __init__(self, fingerprint: str, rank: int) -> None:
+        self.fingerprint = fingerprint
+        self.rank = rank
+
+    def save(self, epoch: int, state: State) -> None:
+        """Every worker reports, and waits for the others."""
+        import ray.train
+
+        with tempfile.TemporaryDirectory() as folder:
+            checkpoint = None
+            if self.rank == 0:
+                Checkpoint(folder, self.fingerprint).save(epoch, state)
+                checkpoint = ray.train.Checkpoint.from_directory(folder)
+            ray.train.report({"epoch": epoch}, checkpoint=checkpoint)
+
+    def restore(self, state: State) -> int:
+        """Load the latest state, if there is one; returns the first epoch still to do."""
+        import ray.train
+
+        latest = ray.train.get_checkpoint()
+        if latest is None:
+            return 0
+        with latest.as_directory() as folder:
+            return Checkpoint(folder, self.fingerprint).restore(state)
+
+
+def work(config: dict[str, Any]) -> SurvtraceError | None:
+    """Train on this worker's share; returns what no restart would mend."""
+    import ray
+    from ray.train import get_context
+    from ray.train.torch import get_device
+
+    task: Task = config["task"]
+    plan, context, device = task.plan, get_context(), get_device()
+    crew = Crew(context.get_world_rank(), context.get_world_size())
+    cohort = ray.get(config["cohort"])
+    network = Network(task.shape)
+    network.initialise(plan.seeds)
+    supply = cohort.supply(plan.dropout_seed, plan.seeds, plan.batch_size, device)
+    checkpoint = Reported(task.fingerprint, crew.rank)
+    try:
+        with threads(task.n_threads):
+            train(network.to(device), supply, plan, History(), False, checkpoint, crew)
+    except (SettingError, TrainingError) as error:  # all workers meet it at once
+        return error
+    return None

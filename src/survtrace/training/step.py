@@ -1,0 +1,132 @@
+"""One step of training; on a GPU, a whole step is recorded once and replayed as one graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from survtrace.data.batches import Cohort
+from survtrace.losses.objective import objective
+from survtrace.network.assembly import Logits
+from survtrace.training.crew import Crew
+from survtrace.training.parameters import gather_gradients
+from survtrace.training.state import State
+
+N_WARM = 3
+
+
+class Step:
+    """Forward, loss, backward, clipping, optimiser, running average."""
+
+    def __init__(self, state: State, clip_norm: float, crew: Crew) -> None:
+        self.state = state
+        self.clip_norm = clip_norm
+        self.crew = crew
+
+    def __call__(
+        self,
+        cohort: Cohort,
+        subjects: Int[Tensor, "member row"],
+        task_weight: Float[Tensor, " part"],
+    ) -> Float[Tensor, "part member"]:
+        """Take one step and tell this process's share of each member's losses."""
+        state, crew = self.state, self.crew
+        network = state.network
+        own = crew.own(subjects)
+        if crew.size > 1:
+            network.share_dropout(crew.part(subjects.shape[1]))
+        batch = cohort.take(own)
+        logits: Logits = network(batch.rows, batch.values)
+        parts = objective(*logits, batch, task_weight)
+        if crew.size > 1:
+            parts = parts * (own.shape[1] / subjects.shape[1])
+        gather_gradients(parts.sum(), network, state.gradient)
+        crew.add_up(state.gradient)
+        state.advance(self.clip_norm)
+        return parts.detach()
+
+
+class Tape(NamedTuple):
+    """A recorded step: the graph, what it reads, and what it writes."""
+
+    graph: torch.cuda.CUDAGraph
+    cohort: Cohort
+    subjects: Tensor
+    task_weight: Tensor
+    parts: Tensor
+
+
+class Recorded:
+    """The same step, replayed from a CUDA graph: a step costs one launch, not a hundred.
+
+    The first steps are taken as they are, then one is recorded. A batch of another shape is taken
+    as it is, and so is every batch if recording fails. Other subjects of the same number are
+    copied to where the graph looks for them.
+    """
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+        self.n_taken = 0
+        self.tape: Tape | None = None
+        self.latest: Cohort | None = None
+        self.weight: Tensor | None = None
+
+    def __call__(
+        self,
+        cohort: Cohort,
+        subjects: Int[Tensor, "member row"],
+        task_weight: Float[Tensor, " part"],
+    ) -> Float[Tensor, "part member"]:
+        """Take one step and tell each member's losses."""
+        self.n_taken += 1
+        if self.n_taken <= N_WARM:
+            with aside():
+                return self.step(cohort, subjects, task_weight)
+        if self.n_taken == N_WARM + 1:
+            self.tape = self._record(cohort, subjects, task_weight)
+        tape = self.tape
+        if tape is None or not _fits(tape, cohort, subjects):
+            return self.step(cohort, subjects, task_weight)
+        if self.latest is None or cohort.event is not self.latest.event:
+            self.latest = cohort
+            for static, new in zip(tape.cohort, cohort, strict=True):
+                static.copy_(new)
+        tape.subjects.copy_(subjects)
+        if task_weight is not self.weight:
+            self.weight = task_weight
+            tape.task_weight.copy_(task_weight)
+        tape.graph.replay()
+        return tape.parts.clone()
+
+    def _record(self, cohort: Cohort, subjects: Tensor, task_weight: Tensor) -> Tape | None:
+        graph, subjects, task_weight = torch.cuda.CUDAGraph(), subjects.clone(), task_weight.clone()
+        generator = self.step.state.network.generator
+        try:
+            if generator is not None:
+                graph.register_generator_state(generator)
+            with torch.cuda.graph(graph):
+                parts = self.step(cohort, subjects, task_weight)
+        except RuntimeError:  # an operation that cannot be recorded
+            return None
+        self.latest = cohort
+        return Tape(graph, cohort, subjects, task_weight, parts)
+
+
+def _fits(tape: Tape, cohort: Cohort, subjects: Tensor) -> bool:
+    same_pool = cohort.event.shape == tape.cohort.event.shape
+    return same_pool and subjects.shape == tape.subjects.shape
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """A stream of its own, in step with the current one, as recording asks of the steps before."""
+    current, own = torch.cuda.current_stream(), torch.cuda.Stream()
+    own.wait_stream(current)
+    with torch.cuda.stream(own):
+        yield
+    current.wait_stream(own)

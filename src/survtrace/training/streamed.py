@@ -1,0 +1,119 @@
+"""A cohort in Parquet files becomes blocks on disk that members train on; memory stays small."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+from survtrace.data.blocks import CohortFiles
+from survtrace.data.census import Census
+from survtrace.data.draws import count_held_out
+from survtrace.data.encoding import Encoding
+from survtrace.data.outcome import Outcome, warn_of_empty
+from survtrace.data.pools import OnDisk, Walk
+from survtrace.data.records import Layout
+from survtrace.data.spool import Spooled
+from survtrace.data.time_grid import warn_of_sparse_causes
+from survtrace.errors import DataError, SettingError
+from survtrace.training.passes import Counting, Writing, spool
+from survtrace.training.preparation import choose_cuts, stay_scale
+
+
+class Streamed(NamedTuple):
+    """The cohort on disk, and what was learned from the training rows: a `Prepared` of any size.
+
+    ``trained_on`` is a sample of their outcomes: all of them, up to a million.
+    """
+
+    spool: Spooled
+    layout: Layout
+    trained_on: Outcome
+    fraction: float
+
+    @property
+    def encoding(self) -> Encoding:
+        """Scales and categories."""
+        return self.layout.encoding
+
+    @property
+    def cuts(self) -> NDArray[np.float64]:
+        """The time grid."""
+        return self.layout.cuts
+
+    @property
+    def n_training(self) -> int:
+        """How many subjects each member trains on."""
+        return sum(n - count_held_out(n, self.fraction) for n in self.spool.sizes)
+
+    def supply(self, seed: int, seeds: list[int], batch_size: int, device: torch.device) -> OnDisk:
+        """Where training gets its batches from."""
+        return OnDisk(self.spool, self.layout, Walk(seed, seeds, self.fraction, batch_size), device)
+
+    def content(self) -> Iterator[bytes]:
+        """What tells these data from others, for a checkpoint."""
+        yield self.spool.fingerprint
+
+
+@contextmanager
+def prepare_streamed(
+    files: CohortFiles,
+    *,
+    seeds: list[int],
+    categorical: Sequence[str | int] | None,
+    n_intervals: int,
+    time_grid: ArrayLike | None,
+    validation_fraction: float,
+    zero_duration: str,
+    take: Callable[[Counting], Census | None] = Counting.__call__,
+    keep: Callable[[Writing], AbstractContextManager[Spooled]] = spool,
+) -> Iterator[Streamed]:
+    """Learn scales, categories and cuts in one pass, write the encoded cohort in a second.
+
+    As in `prepare`, nothing is learned from rows that every member holds out. ``take`` and ``keep``
+    say who makes the two passes; by default this process does, and its scratch file, in the folder
+    for temporary files, is gone at the end.
+    """
+    covariates = files.covariates(categorical)
+    counting = Counting(files, covariates, seeds, validation_fraction, zero_duration)
+    census = _checked(take(counting), files)
+    encoding, trained_on = census.encoding(covariates), census.outcome()
+    cuts = choose_cuts(trained_on, n_intervals, time_grid)
+    warn_of_sparse_causes(census.n_events, len(cuts) - 1)
+    weight = None if files.roles.weight is None else census.weight.mean
+    layout = Layout(encoding, cuts, len(census.causes), stay_scale(trained_on), weight)
+    moved = census.shift if zero_duration == "shift" else zero_duration
+    with keep(Writing(files, layout, census.causes, moved)) as spooled:
+        yield Streamed(spooled, layout, trained_on, validation_fraction)
+
+
+def require_streamable(ips: str, recalibrate: bool | str, **given: Any) -> None:
+    """Refuse what needs the whole table at once."""
+    if ips != "none" or recalibrate is True:
+        raise SettingError(
+            "inverse-propensity weights and recalibration need the whole table in memory; got "
+            f"the path of a file with ips={ips!r} and recalibrate={recalibrate!r}. Read the table "
+            "first, or leave them out."
+        )
+    beside = [name for name, value in given.items() if value is not None]
+    if beside:
+        raise SettingError(
+            f"{beside[0]} cannot be given beside the path of a file. A column of weights is named "
+            'in y, {..., "weight": "column"}; validation rows are drawn from the file.'
+        )
+
+
+def _checked(census: Census | None, files: CohortFiles) -> Census:
+    """Refuse a cohort that cannot be learned from."""
+    n_subjects = census.n_rows - census.n_empty if census else 0
+    if census is None or n_subjects < 2:
+        raise DataError(f"fit needs at least two subjects; {files.path} has {n_subjects}.")
+    if census.weight.mean == 0:
+        raise DataError(f"weights must not all be zero; column {files.roles.weight!r} is.")
+    if census.n_empty:
+        warn_of_empty(census.n_empty, census.n_rows, census.first_empty)
+    return census

@@ -1,0 +1,86 @@
+"""--ray hands the work to survtrace.distributed, and says what it is told."""
+
+import builtins
+import json
+
+import numpy as np
+import pytest
+
+from survtrace import SurvTRACE, distributed, load
+
+OUTCOME = ("--duration", "months", "--event", "cause", "--id", "patient")
+
+
+@pytest.fixture
+def told(monkeypatch, tiny):
+    """What each function of survtrace.distributed was told last; a fit is one of this process."""
+    told = {}
+
+    def fit(est, X, y, **how):
+        told["fit"] = how
+        return est.fit(X, y)
+
+    def predict_files(est, table, out, times, **how):
+        told["predict"] = {"out": out, "times": times, **how}
+        return 240
+
+    def tune(X, y, folder, **how):
+        told["tune"] = {"folder": folder, **how}
+        return tiny
+
+    for function in (fit, predict_files, tune):
+        monkeypatch.setattr(f"survtrace.distributed.{function.__name__}", function)
+    return told
+
+
+def test_fit(survtrace, told, table, tmp_path, tiny, three_causes, fitted_three):
+    small = [option for name, value in tiny.items() for option in ("--set", f"{name}={value}")]
+    options = ("--ray", "--workers", 3, "--storage", tmp_path / "shared", "--out", tmp_path / "m")
+    ended = survtrace("fit", table, *OUTCOME, *options, *small)
+    assert ended.code == 0, ended.err
+    assert told["fit"] == {"n_workers": 3, "use_gpu": False, "storage": str(tmp_path / "shared")}
+    X, _ = three_causes
+    np.testing.assert_array_equal(load(tmp_path / "m").predict(X), fitted_three.predict(X))
+
+
+def test_predict(survtrace, told, model, table, tmp_path):
+    options = ("--times", "2.5,8", "--ray", "--gpu", "--id", "patient", "--survival-only")
+    ended = survtrace("predict", model, table, *options, "--out", tmp_path / "p", "--json")
+    assert json.loads(ended.out)["rows"] == 240
+    assert told["predict"] == {
+        "out": tmp_path / "p",
+        "times": [2.5, 8.0],
+        "keep": ["patient"],
+        "causes": False,
+        "std": False,
+        "n_workers": 2,
+        "use_gpu": True,
+    }
+
+
+def test_predict_needs_a_folder(survtrace, told, model, table):
+    code, out, err = survtrace("predict", model, table, "--times", 8, "--ray")
+    assert (code, out) == (2, "")
+    assert "--ray writes a folder of Parquet files; pass its path as --out" in err
+
+
+def test_tune(survtrace, told, table, tmp_path, tiny):
+    ended = survtrace("tune", table, *OUTCOME, "--ray", "--trials", 4, "--out", tmp_path / "t")
+    assert json.loads(ended.out) == tiny
+    assert told["tune"] == {"folder": tmp_path / "t", "space": "wide", "n_trials": 4}
+
+
+def test_without_ray_the_way_out_is_named(survtrace, table, tmp_path, monkeypatch):
+    known = builtins.__import__
+
+    def without(name, *arguments, **options):
+        if name.partition(".")[0] == "ray":
+            raise ModuleNotFoundError("No module named 'ray'", name="ray")
+        return known(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    code, _, err = survtrace("fit", table, *OUTCOME, "--ray", "--out", tmp_path / "m")
+    assert code == 2
+    assert "pip install 'survtrace[distributed]'" in err
+    with pytest.raises(ModuleNotFoundError, match=r"need ray.*survtrace\[distributed\]"):
+        distributed.fit(SurvTRACE(), None, None)
