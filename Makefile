@@ -8,7 +8,7 @@ demo: .venv/.installed
 	$(BIN)/survtrace demo --out demo
 
 test: .venv/.installed
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 lint: .venv/.installed
 	$(BIN)/ruff check
@@ -39,6 +39,7 @@ benchmarks: .venv/.installed
 	$(BIN)/python benchmarks/predict_stream.py
 	$(BIN)/python benchmarks/larger_than_memory.py
 	$(BIN)/python benchmarks/serve_load.py
+	$(BIN)/python benchmarks/ray_workers.py
 	$(BIN)/python benchmarks/seer_size.py --members 1
 
 clean:

@@ -248,7 +248,9 @@ def alternate(
 
 def members(work: Work, repeats: int) -> dict[str, Any]:
     """An epoch against the number of members."""
-    found: dict[str, Any] = {}
+    if work.device.type == "cpu":
+        work = Work(work.device, work.threads, N_TRAIN // 10)
+    found: dict[str, Any] = {"rows": work.n_rows}
     for n_members in (1, 2, 4, 8, 16, 32):
         seconds = work.epoch_seconds(n_members=n_members, max_epochs=2 + (repeats > 1))
         first = found.get("1", {}).get("seconds", seconds)
@@ -266,7 +268,7 @@ def sizes(work: Work, repeats: int) -> dict[str, Any]:
     for n_rows in (10_000, 100_000, 1_000_000, 10_000_000):
         own = Work(work.device, work.threads, n_rows)
         began = time.perf_counter()
-        seconds = seconds_of(own.estimator(max_epochs=2 if n_rows < 5_000_000 else 1))
+        seconds = seconds_of(own.estimator(max_epochs=2 if n_rows < 1_000_000 else 1))
         found[str(n_rows)] = {
             "fit_seconds": round(time.perf_counter() - began, 3),
             "epoch_seconds": round(seconds[-1], 4),
@@ -300,7 +302,7 @@ def fit(work: Work, repeats: int) -> dict[str, Any]:
         ("one member", {"n_members": 1}),
         ("eight members (default)", {}),
     ):
-        if work.device.type == "cpu" and not settings:
+        if work.device.type == "cpu" and "depth" not in settings:
             continue
         est = SurvTRACE(
             **settings,

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from survtrace import SurvTRACE, load
+from survtrace import SurvTRACE, kernels, load
 from survtrace.datasets import make_cohort
+from survtrace.network.encoder import Encoder, EncoderLayer
+from survtrace.training import step
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
-TINY = {"n_members": 3, "width": 8, "depth": 2, "hidden": 16, "max_epochs": 4, "verbose": False}
+TINY = {"n_members": 3, "width": 16, "depth": 2, "hidden": 16, "max_epochs": 4, "verbose": False}
 TIMES = [3.0, 30.0, 100.0]
 
 
@@ -35,7 +37,9 @@ def test_auto_finds_it(cohort):
 
 
 def test_without_dropout_it_learns_what_the_cpu_learns(cohort):
-    settings = {**TINY, "token_dropout": 0.0, "head_dropout": 0.0, "random_state": 0}
+    """On whole cohorts, since each kind of device shuffles in its own way."""
+    quiet = {"token_dropout": 0.0, "head_dropout": 0.0, "batch_size": 600, "max_epochs": 20}
+    settings = {**TINY, **quiet, "random_state": 0}
     X = cohort[0]
     there, here = (
         SurvTRACE(**settings, device=device).fit(*cohort).predict_cumulative_incidence(X, TIMES)
@@ -71,3 +75,64 @@ def test_a_killed_fit_goes_on_there(cohort, tmp_path):
 def test_weighted_training_is_recalibrated_there(cohort):
     est = SurvTRACE(**TINY, ips="events", device="cuda", random_state=0).fit(*cohort)
     assert (est.network_.level != 1).all()
+
+
+@pytest.mark.parametrize("sizes", [(16, 64, 2, 18), (32, 32, 4, 41), (16, 16, 1, 3)], ids=str)
+def test_the_encoder_is_run_by_a_kernel_that_gives_what_its_layers_give(sizes):
+    """To the ten bits of a tensor core in training, to rounding in prediction."""
+    width, hidden, n_heads, n_tokens = sizes
+    torch.manual_seed(0)
+    layers = [EncoderLayer(2, width, n_heads, hidden, 0.0, 0.0) for _ in range(2)]
+    encoder, tokens = Encoder(layers).cuda(), torch.randn(2, 50, n_tokens, width, device="cuda")
+    with torch.no_grad():
+        for parameter in encoder.parameters():
+            parameter.normal_(0, 0.2)
+        answer = encoder(tokens)
+    with kernels.plain():
+        expected = encoder(tokens)
+    trained = encoder(tokens)
+    assert "Stack" in trained.grad_fn.name()
+    torch.testing.assert_close(answer, expected.detach(), rtol=1e-4, atol=1e-5)
+    for parameter, name in ((p, n) for n, p in encoder.named_parameters() if "key" not in n):
+        ours, theirs = (
+            torch.autograd.grad(out.square().sum(), parameter, retain_graph=True)[0]
+            for out in (trained, expected)
+        )
+        assert (ours - theirs).norm() < 0.03 * theirs.norm(), name
+
+
+def losses(cohort, **settings):
+    est = SurvTRACE(**{**TINY, "batch_size": 64, **settings}, device="cuda", random_state=0)
+    return est.fit(*cohort).history_["validation_loss"].to_numpy()
+
+
+def test_a_recorded_step_is_the_step(cohort, monkeypatch):
+    recorded = losses(cohort)
+    monkeypatch.setattr(step, "N_WARM", 10**9)
+    np.testing.assert_allclose(recorded, losses(cohort), rtol=1e-3)
+
+
+def test_a_step_that_cannot_be_recorded_is_taken_as_it_is(cohort, monkeypatch):
+    recorded = losses(cohort)
+
+    def refuse(*arguments):
+        raise RuntimeError("operation not permitted when stream is capturing")
+
+    monkeypatch.setattr(torch.cuda, "graph", refuse)
+    np.testing.assert_allclose(recorded, losses(cohort), rtol=1e-3)
+
+
+def test_members_that_stop_leave_and_the_others_go_on(cohort):
+    hasty = {"max_epochs": 40, "lr": 0.02, "patience": 2}
+    est = SurvTRACE(**{**TINY, **hasty}, device="cuda", random_state=0).fit(*cohort)
+    assert est.history_.groupby("member")["epoch"].max().nunique() > 1
+    assert np.isfinite(est.predict(cohort[0])).all()
+
+
+def test_a_file_is_learned_from_there(cohort, tmp_path):
+    pytest.importorskip("pyarrow")
+    X, y = cohort
+    X.assign(event=y["event"], duration=y["duration"]).to_parquet(tmp_path / "cohort.parquet")
+    est = SurvTRACE(**TINY, device="cuda", random_state=0)
+    est.fit(tmp_path / "cohort.parquet", {"event": "event", "duration": "duration"})
+    assert np.isfinite(est.predict(X)).all()

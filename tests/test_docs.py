@@ -16,7 +16,11 @@ from survtrace.cli import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "docs" / "index.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
-PACKAGES = ("", ".app", ".baselines", ".datasets", ".explain", ".metrics", ".plots", ".report")
+PACKAGES = (
+    *("", ".app", ".baselines", ".datasets", ".distributed"),
+    *(".explain", ".metrics", ".plots", ".report"),
+)
+SHOWN = re.compile(r"^survtrace (?:(?:serve|benchmark) .*|.* --ray.*)$", re.MULTILINE)
 WIDTH = 80  # of code; the page cuts longer lines off
 
 
@@ -55,7 +59,7 @@ def test_commands_that_are_only_shown_are_understood():
     shown = [
         shlex.split(line)[1:]
         for page in PAGES
-        for line in re.findall(r"^survtrace (?:serve|benchmark) .*$", page.read_text("utf-8"), re.M)
+        for line in SHOWN.findall(page.read_text("utf-8").replace("\\\n", " "))
     ]
     assert shown
     for name, *arguments in shown:

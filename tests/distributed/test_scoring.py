@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from survtrace import DataError, DataWarning
-from survtrace.data.tables import read_table
 from survtrace.streaming import predict_file
 
 pytest.importorskip("ray", reason="needs ray: pip install 'survtrace[distributed]'")
@@ -23,19 +22,19 @@ def test_answers_are_those_of_one_process(cluster, fitted_three, files, tmp_path
     predict_file(fitted_three, files, tmp_path / "one.parquet", **asked)
     assert predict_files(tmp_path / "model", files, tmp_path / "many", **asked) == 240
     assert len(list((tmp_path / "many").iterdir())) > 2
-    expected, found = (read_table(tmp_path / name) for name in ("one.parquet", "many"))
+    expected, found = (pd.read_parquet(tmp_path / name) for name in ("one.parquet", "many"))
     pd.testing.assert_frame_equal(found, expected, check_exact=True)
 
 
 def test_what_a_worker_finds_is_said_here(cluster, fitted_three, three_causes, tmp_path):
-    X = three_causes[0]
+    X, alone = three_causes[0], {"n_rows": 50, "n_workers": 1}
     X.assign(stage="IX").to_parquet(tmp_path / "unseen.parquet")
     with pytest.warns(DataWarning, match="categories not seen in fit") as said:
-        predict_files(fitted_three, tmp_path / "unseen.parquet", tmp_path / "out", [8], n_rows=50)
+        predict_files(fitted_three, tmp_path / "unseen.parquet", tmp_path / "out", [8], **alone)
     assert len(said) == 1
     X.assign(age=["old"] * len(X)).to_parquet(tmp_path / "wrong.parquet")
     with pytest.raises(DataError, match=r"^column 'age' is numerical"):
-        predict_files(fitted_three, tmp_path / "wrong.parquet", tmp_path / "wrong", [8])
+        predict_files(fitted_three, tmp_path / "wrong.parquet", tmp_path / "no", [8], **alone)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "out",
         "unseen.parquet",

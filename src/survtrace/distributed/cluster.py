@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,10 +14,11 @@ QUIET: dict[str, Any] = {
     "log_to_driver": False,
     "logging_level": "ERROR",
 }
+AT_START = {"RAY_USAGE_STATS_ENABLED": "0"}  # nothing leaves the machine
 
 
 @contextmanager
-def cluster(n_cpus: int = 1) -> Iterator[None]:
+def cluster(n_cpus: int = 1, n_gpus: float = 0) -> Iterator[None]:
     """Connect to the cluster that runs, or else start one on this machine, with no fewer CPUs.
 
     A cluster runs where this process is connected already, where the variable RAY_ADDRESS says, or
@@ -27,15 +28,31 @@ def cluster(n_cpus: int = 1) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves the machine
+    with environment(AT_START):
+        try:
+            ray.init(num_cpus=max(n_cpus, os.cpu_count() or 1), **QUIET)
+            here = True
+        except ValueError:  # Ray's answer where a cluster runs: it knows its own CPUs
+            ray.init(**QUIET)
+            here = False
     try:
-        ray.init(num_cpus=max(n_cpus, os.cpu_count() or 1), **QUIET)
-    except ValueError:  # Ray's answer where a cluster runs: it knows its own CPUs
-        ray.init(**QUIET)
-    try:
+        if here:
+            _require_gpus(n_gpus, ray.cluster_resources().get("GPU", 0))
         yield
     finally:
         ray.shutdown()
+
+
+@contextmanager
+def environment(defaults: Mapping[str, str]) -> Iterator[None]:
+    """Set the variables that are not set, for a while: much of Ray is told no other way."""
+    added = [name for name in defaults if name not in os.environ]
+    os.environ.update({name: defaults[name] for name in added})
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
 
 
 def require_workers(n_workers: int, cpus: float) -> None:
@@ -67,6 +84,15 @@ def require_shared(storage: object) -> None:
         raise SettingError(
             f"{n_machines} machines need a folder that all of them see, for checkpoints and data. "
             "Pass its path, or that of a bucket, as storage."
+        )
+
+
+def _require_gpus(wanted: float, there: float) -> None:
+    """Refuse to wait for GPUs that no other machine will bring."""
+    if wanted > there:
+        raise SettingError(
+            f"{wanted:g} GPUs are needed, and this machine has {there:g}. Take fewer workers or "
+            "none with a GPU, or connect to a cluster: set RAY_ADDRESS."
         )
 
 

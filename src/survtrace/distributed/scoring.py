@@ -16,7 +16,7 @@ from survtrace.data.parquet import is_parquet, parquet_pieces, parquet_schema
 from survtrace.data.pieces import N_ROWS, as_frame, write_pieces
 from survtrace.data.remarks import in_rows
 from survtrace.data.tables import readable, require_columns, require_table
-from survtrace.distributed.cluster import cluster, our_errors, require_workers
+from survtrace.distributed.cluster import cluster, require_workers
 from survtrace.distributed.spans import Staff, over_spans, spans_of
 from survtrace.errors import DataError
 from survtrace.estimator import SurvTRACE
@@ -62,14 +62,19 @@ def predict_files(
     -------
     int
         The number of rows.
+
+    Examples
+    --------
+    >>> predict_files("model", "everybody/", "chances/", [12, 60], n_workers=4)  # doctest: +SKIP
+    5000000
     """
     require_workers(n_workers, cpus_per_worker)
     est = model if isinstance(model, SurvTRACE) else load(model)
     columns = list(dict.fromkeys([*keep, *map(str, est.feature_names_in_)]))
     source = _checked(table, columns)
-    with cluster(n_workers * cpus_per_worker), our_errors(), _new_folder(Path(out)) as home:
+    staff = Staff(n_workers, cpus_per_worker, gpus=1 if use_gpu else 0)
+    with cluster(*staff.in_all), _new_folder(Path(out)) as home:
         question = {"times": times, "keep": [*keep], "causes": causes, "std": std}
-        staff = Staff(n_workers, cpus_per_worker, gpus=1 if use_gpu else 0)
         files = Files(source, columns, n_rows, home)
         spans = spans_of(source, n_rows, n_workers)
         est.save(home / MODEL)

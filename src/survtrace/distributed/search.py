@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import math
 import uuid
 from collections.abc import Mapping
 from functools import partial
@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from survtrace import tuning
-from survtrace.distributed.cluster import cluster, our_errors
+from survtrace.distributed.cluster import cluster, environment, our_errors
+
+QUIET = {"TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1", "RAY_AIR_NEW_OUTPUT": "0"}
 
 
 def tune(
@@ -45,13 +47,17 @@ def tune(
     -------
     dict
         The best settings, for ``SurvTRACE(**settings)``.
+
+    Examples
+    --------
+    >>> best = tune(X, y, "/shared/tuning", n_trials=100)  # doctest: +SKIP
     """
     study = tuning.open_study(folder, space, random_state)
     missing = n_trials - tuning.count_done(study)
     if missing > 0:
         folds = tuning.inner_folds(y, n_folds, random_state)
         suggest = partial(tuning.suggest, space=space, fixed=dict(fixed or {}))
-        with cluster(cpus_per_trial), our_errors():
+        with cluster(cpus_per_trial, gpus_per_trial), our_errors():
             from ray import tune as ray_tune
 
             trial = ray_tune.with_resources(
@@ -85,15 +91,17 @@ def _search(
     from ray import tune as ray_tune
     from ray.tune.schedulers import MedianStoppingRule
 
-    os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")  # the study keeps all
-    results = ray_tune.Tuner(
+    tuner = ray_tune.Tuner(
         trial,
         tune_config=ray_tune.TuneConfig(
             metric="loss",
             mode="min",
             search_alg=_searcher(suggest, study, n_folds),
             scheduler=MedianStoppingRule(
-                time_attr="training_iteration", grace_period=1, min_samples_required=5
+                time_attr="folds",
+                grace_period=1,
+                min_samples_required=5,
+                min_time_slice=math.inf,  # a trial set aside would begin anew
             ),
             num_samples=n_trials,
         ),
@@ -103,7 +111,9 @@ def _search(
             failure_config=ray_tune.FailureConfig(max_failures=max_failures),
             verbose=0,
         ),
-    ).fit()
+    )
+    with environment(QUIET):
+        results = tuner.fit()
     if results.num_errors == len(results):
         raise results.errors[0]
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from survtrace.data.parquet import count_parquet_rows
-from survtrace.errors import DataWarning
+from survtrace.errors import DataWarning, SurvtraceError
 
 MOST_PIECES = 64  # of a span
 SPANS_PER_WORKER = 4  # so that a slow task does not keep the others waiting
@@ -25,8 +25,13 @@ class Staff(NamedTuple):
     """How many processes share the spans, and what each takes of the cluster."""
 
     n_workers: int
-    cpus: float = 1
-    gpus: float = 0
+    cpus: int = 1
+    gpus: int = 0
+
+    @property
+    def in_all(self) -> tuple[int, int]:
+        """CPUs and GPUs of all processes together."""
+        return self.n_workers * self.cpus, self.n_workers * self.gpus
 
 
 def spans_of(path: Path, n_rows: int, n_workers: int) -> list[range]:
@@ -68,11 +73,13 @@ def over_spans(spans: list[range], staff: Staff, work: Any, *told: Any) -> Itera
         for row in rows.iter_rows():
             result, remarks = pickle.loads(row["result"])
             _warn_once(remarks, warned)
+            if isinstance(result, SurvtraceError):
+                raise result
             yield result
 
 
 class Worker:
-    """Does the work of one span after the other, and notes what is warned of."""
+    """Does the work of one span after the other; errors of ours and warnings are handed on."""
 
     def __init__(self, work: Any, *told: Any) -> None:
         self.work = work(*told) if isinstance(work, type) else work
@@ -81,7 +88,10 @@ class Worker:
         """Take a row of Ray's, which says which span it is."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", DataWarning)
-            result = self.work(range(row["first"], row["last"]))
+            try:
+                result = self.work(range(row["first"], row["last"]))
+            except SurvtraceError as error:
+                result = error
         remarks = [str(each.message) for each in caught if each.category is DataWarning]
         return {"result": pickle.dumps((result, remarks))}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +12,13 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from survtrace.distributed.cluster import cluster, our_errors, require_shared, require_workers
+from survtrace.distributed.cluster import (
+    cluster,
+    environment,
+    our_errors,
+    require_shared,
+    require_workers,
+)
 from survtrace.distributed.ingestion import shared_spool, take_census
 from survtrace.distributed.worker import Arrays, Task, work
 from survtrace.errors import SettingError, SurvtraceError, TrainingError
@@ -64,11 +69,16 @@ def fit(
     -------
     SurvTRACE
         The estimator.
+
+    Examples
+    --------
+    >>> est = SurvTRACE(random_state=0)
+    >>> fit(est, X, y, n_workers=4, storage="/shared/state").save("model")  # doctest: +SKIP
     """
     require_workers(n_workers, cpus_per_worker)
     resources = {"CPU": cpus_per_worker, **({"GPU": 1} if use_gpu else {})}
     with (
-        cluster(n_workers * cpus_per_worker),
+        cluster(n_workers * cpus_per_worker, n_workers if use_gpu else 0),
         our_errors(),
         _kept_in(storage or est.checkpoint_dir) as folder,
         est._ready(X, y, sample_weight, eval_set, _streaming_to(folder)) as (prepared, plan),
@@ -117,8 +127,6 @@ def _run(task: Task, cohort: Any, scaling: Any, folder: str, max_failures: int) 
     from ray.train import CheckpointConfig, FailureConfig, RunConfig, TrainingFailedError
     from ray.train.torch import TorchTrainer
 
-    for name, value in LOOK_OFTEN.items():
-        os.environ.setdefault(name, value)
     shared = ray.put(Arrays.of(cohort) if isinstance(cohort, Prepared) else cohort)
     run = RunConfig(
         name=f"fit-{task.fingerprint[:16]}",
@@ -129,11 +137,13 @@ def _run(task: Task, cohort: Any, scaling: Any, folder: str, max_failures: int) 
     config = {"task": task, "cohort": shared}
     trainer = TorchTrainer(work, train_loop_config=config, scaling_config=scaling, run_config=run)
     try:
-        return trainer.fit()
+        with environment(LOOK_OFTEN):
+            return trainer.fit()
     except TrainingFailedError as error:
         raise TrainingError(
-            f"workers may be lost {max_failures} times (max_failures), and were lost once more: "
-            f"{error}\nThe same call goes on where it was, if storage was given."
+            f"workers were lost more than max_failures={max_failures} times. Where storage was "
+            f"given, the same call goes on from the last epoch. Ray's last words: "
+            f"{str(error).strip().splitlines()[-1]}"
         ) from error
 
 

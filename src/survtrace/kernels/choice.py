@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import torch
@@ -127,13 +126,14 @@ def _room(tensor: Tensor, name: str) -> Any:
 
 @cache
 def _known(device: str) -> bool:
-    """Whether what compiles the kernels is installed and, on a GPU, at work."""
-    if device == "cpu":
-        return find_spec("llvmlite") is not None
-    if device != "cuda" or find_spec("triton") is None:
+    """Whether what compiles the kernels is installed and works."""
+    probes = {"cpu": "survtrace.kernels.cpu.layer", "cuda": "survtrace.kernels.gpu.dropping"}
+    if device not in probes:
         return False
     try:
-        import_module("survtrace.kernels.gpu.dropping").probe()
-    except Exception:  # no C compiler, an old GPU, ...: all is computed without kernels
+        probe = import_module(probes[device])
+        if device == "cuda":
+            probe.try_out()
+    except Exception:  # no Triton, no C compiler, an old GPU, ...: all is computed without kernels
         return False
     return True

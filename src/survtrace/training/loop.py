@@ -57,7 +57,7 @@ def train(
     first = checkpoint.restore(state) if checkpoint else 0
     step = prepare_step(state, plan, crew)
     try:
-        with progress_bar(verbose, plan.max_epochs, device) as bar, tensor_cores():
+        with progress_bar(verbose, plan.max_epochs, device) as bar, tensor_cores(device):
             for epoch in range(first, plan.max_epochs):
                 members = stopping.learning.tolist()
                 if not members:
@@ -93,10 +93,10 @@ def train(
 
 
 @contextmanager
-def tensor_cores() -> Iterator[None]:
+def tensor_cores(device: torch.device) -> Iterator[None]:
     """Let products on a GPU round their factors to ten bits (TF32), which trains as well."""
     before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high")
+    torch.set_float32_matmul_precision("high" if device.type == "cuda" else before)
     try:
         yield
     finally:

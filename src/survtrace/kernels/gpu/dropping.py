@@ -36,7 +36,7 @@ def _dropped(x: Tensor, bits: Tensor, threshold: int, scale: float) -> Tensor:
     return out
 
 
-def probe() -> None:
+def try_out() -> None:
     """Run a kernel; raises whatever keeps Triton from working here."""
     bits = torch.zeros(1, dtype=torch.int16, device="cuda")
     _dropped(torch.ones(1, 1, device="cuda"), bits, 1, 1.0)

@@ -1,0 +1,41 @@
+"""What is borrowed is put back; what a worker found wrong is said in our words."""
+
+import os
+
+import pytest
+
+from survtrace import DataError
+from survtrace.distributed.cluster import environment, our_errors
+
+
+def test_variables_are_set_for_a_while_and_only_where_there_are_none(monkeypatch):
+    monkeypatch.setenv("SET_BY_THE_USER", "1")
+    monkeypatch.delenv("NOT_SET", raising=False)
+    with environment({"SET_BY_THE_USER": "0", "NOT_SET": "0"}):
+        assert (os.environ["SET_BY_THE_USER"], os.environ["NOT_SET"]) == ("1", "0")
+    assert (os.environ["SET_BY_THE_USER"], os.environ.get("NOT_SET")) == ("1", None)
+
+
+class WrappedError(Exception):
+    """An error as Ray hands them on."""
+
+    def __init__(self, **within):
+        self.__dict__.update(within)
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        WrappedError(cause=DataError("age is numerical")),
+        WrappedError(worker_failures={1: WrappedError(cause=DataError("age is numerical"))}),
+        DataError("age is numerical"),
+    ],
+)
+def test_an_error_of_ours_is_found_in_what_ray_wraps_around_it(wrapped):
+    with pytest.raises(DataError, match=r"^age is numerical$"), our_errors():
+        raise wrapped
+
+
+def test_an_error_of_others_stays_as_it_is():
+    with pytest.raises(WrappedError), our_errors():
+        raise WrappedError(cause=ValueError())
