@@ -112,3 +112,10 @@ def test_a_table_of_outcomes_alone_is_refused(frame, tmp_path):
     frame[["months", "cause"]].to_parquet(tmp_path / "t.parquet")
     with pytest.raises(DataError, match="must have covariates"):
         CohortFiles(tmp_path / "t.parquet", Roles("cause", "months")).covariates()
+
+
+def test_some_blocks_have_the_numbers_and_rows_they_have_in_the_whole(stored):
+    whole, some = list(stored().blocks()), list(stored().blocks(span=range(2, 4)))
+    assert [(block.number, block.first_row) for block in some] == [(2, 100), (3, 150)]
+    for found, expected in zip(some, whole[2:4], strict=True):
+        np.testing.assert_array_equal(found.outcome.duration, expected.outcome.duration)

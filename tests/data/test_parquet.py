@@ -100,3 +100,12 @@ def test_a_huge_row_group_is_not_read_whole(tmp_path):
     parquet.write_table(pa.table({"n": range(100_000)}), tmp_path / "t.parquet")
     first = next(parquet_pieces(tmp_path / "t.parquet", ["n"], 100))
     assert first["n"].to_pylist() == list(range(100))
+
+
+@pytest.mark.parametrize("n_rows", [1, 3, 4, 30])
+def test_some_pieces_are_those_of_the_whole(folder, n_rows):
+    pieces = [piece["age"].to_pylist() for piece in parquet_pieces(folder, ["age"], n_rows)]
+    for first in range(len(pieces) + 2):
+        for last in range(first, len(pieces) + 2):
+            span = parquet_pieces(folder, ["age"], n_rows, range(first, last))
+            assert [piece["age"].to_pylist() for piece in span] == pieces[first:last]

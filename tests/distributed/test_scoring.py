@@ -1,5 +1,8 @@
 """Many machines answer what one process answers."""
 
+import pickle
+import warnings
+
 import pandas as pd
 import pytest
 
@@ -9,6 +12,7 @@ from survtrace.streaming import predict_file
 pytest.importorskip("ray", reason="needs ray: pip install 'survtrace[distributed]'")
 
 from survtrace.distributed import predict_files
+from survtrace.distributed.spans import Worker
 
 pytestmark = [
     pytest.mark.filterwarnings(r"ignore::DeprecationWarning:ray\..*"),
@@ -16,30 +20,36 @@ pytestmark = [
 ]
 
 
-def test_answers_are_those_of_one_process(cluster, fitted_three, files, tmp_path):
+def test_answers_and_warnings_are_those_of_one_process(
+    cluster, fitted_three, three_causes, tmp_path
+):
+    X = three_causes[0].assign(who=[f"{row:03d}" for row in range(240)])
+    X["stage"] = X["stage"].astype(str).mask(X["who"] > "110", "IX")
+    (tmp_path / "new").mkdir()
+    for first, last in ((0, 70), (70, 240)):
+        X[first:last].to_parquet(tmp_path / "new" / f"{first}.parquet")
     fitted_three.save(tmp_path / "model")
     asked = {"times": [2.5, 8], "keep": ["who"], "std": True, "n_rows": 20}
-    predict_file(fitted_three, files, tmp_path / "one.parquet", **asked)
-    assert predict_files(tmp_path / "model", files, tmp_path / "many", **asked) == 240
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DataWarning)
+        predict_file(fitted_three, tmp_path / "new", tmp_path / "one.parquet", **asked)
+        predict_files(tmp_path / "model", tmp_path / "new", tmp_path / "many", **asked)
+    said = [str(each.message) for each in caught if each.category is DataWarning]
+    assert said == ["in rows 101 to 120: " + said[0].partition(": ")[2]] * 2
     assert len(list((tmp_path / "many").iterdir())) > 2
     expected, found = (pd.read_parquet(tmp_path / name) for name in ("one.parquet", "many"))
     pd.testing.assert_frame_equal(found, expected, check_exact=True)
 
 
-def test_what_a_worker_finds_is_said_here(cluster, fitted_three, three_causes, tmp_path):
-    X, alone = three_causes[0], {"n_rows": 50, "n_workers": 1}
-    X.assign(stage="IX").to_parquet(tmp_path / "unseen.parquet")
-    with pytest.warns(DataWarning, match="categories not seen in fit") as said:
-        predict_files(fitted_three, tmp_path / "unseen.parquet", tmp_path / "out", [8], **alone)
-    assert len(said) == 1
-    X.assign(age=["old"] * len(X)).to_parquet(tmp_path / "wrong.parquet")
-    with pytest.raises(DataError, match=r"^column 'age' is numerical"):
-        predict_files(fitted_three, tmp_path / "wrong.parquet", tmp_path / "no", [8], **alone)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "out",
-        "unseen.parquet",
-        "wrong.parquet",
-    ]
+def test_an_error_of_ours_is_handed_on():
+    """As a result: Ray would wrap it, and lose what it is."""
+
+    def refuse(span):
+        raise DataError(f"row {span.start} is empty")
+
+    error, remarks = pickle.loads(Worker(refuse)({"first": 3, "last": 4})["result"])
+    assert isinstance(error, DataError)
+    assert (str(error), remarks) == ("row 3 is empty", [])
 
 
 def test_a_table_it_cannot_read_is_refused(fitted_three, three_causes, files, tmp_path):

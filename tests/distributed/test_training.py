@@ -60,7 +60,10 @@ def test_two_workers_learn_what_one_process_learns(cluster, settings, three_caus
     X, y = three_causes
     alone = SurvTRACE(**settings).fit(X, y)
     est = SurvTRACE(**settings)
+    handler = signal.getsignal(signal.SIGINT)
     assert fit(est, X, y, n_workers=2) is est
+    assert signal.getsignal(signal.SIGINT) is handler, "Ctrl-C is ours again"
+    assert cluster.is_initialized(), "a cluster that ran before goes on"
     assert_same(est, alone, X)
     est.save(tmp_path / "model")
     np.testing.assert_array_equal(load(tmp_path / "model").predict(X), est.predict(X))

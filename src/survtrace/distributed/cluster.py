@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -25,9 +27,16 @@ def cluster(n_cpus: int = 1, n_gpus: float = 0) -> Iterator[None]:
     on this machine (``ray start``). Only what was started or connected here is ended here.
     """
     ray = _ray()
-    if ray.is_initialized():
-        yield
-        return
+    with _own_handlers():
+        if ray.is_initialized():
+            yield
+        else:
+            with _connected(ray, n_cpus, n_gpus):
+                yield
+
+
+@contextmanager
+def _connected(ray: Any, n_cpus: int, n_gpus: float) -> Iterator[None]:
     with environment(AT_START):
         try:
             ray.init(num_cpus=max(n_cpus, os.cpu_count() or 1), **QUIET)
@@ -41,6 +50,18 @@ def cluster(n_cpus: int = 1, n_gpus: float = 0) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+@contextmanager
+def _own_handlers() -> Iterator[None]:
+    """Give back what Ray takes over and keeps: Ctrl-C."""
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGUSR1)}
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            for number, handler in kept.items():
+                signal.signal(number, handler)
 
 
 @contextmanager

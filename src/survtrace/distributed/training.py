@@ -139,6 +139,10 @@ def _run(task: Task, cohort: Any, scaling: Any, folder: str, max_failures: int) 
     try:
         with environment(LOOK_OFTEN):
             return trainer.fit()
+    except SystemExit as left:  # Ray's answer to Ctrl-C
+        if left.code not in (0, 1):
+            raise
+        raise KeyboardInterrupt from None
     except TrainingFailedError as error:
         raise TrainingError(
             f"workers were lost more than max_failures={max_failures} times. Where storage was "
