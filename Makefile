@@ -32,11 +32,11 @@ study: .venv/.installed
 	$(BIN)/survtrace figures --ablation benchmarks/results/ablation/scores.csv --out docs/figures
 
 benchmarks: .venv/.installed
+	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/concordance.py
 	$(BIN)/python benchmarks/members.py
 	$(BIN)/python benchmarks/coherence.py
 	$(BIN)/python benchmarks/resume.py
-	$(BIN)/python benchmarks/predict_stream.py
 	$(BIN)/python benchmarks/larger_than_memory.py
 	$(BIN)/python benchmarks/serve_load.py
 	$(BIN)/python benchmarks/ray_workers.py

@@ -1,4 +1,7 @@
 import copy
+import os
+import signal
+import time
 
 import pytest
 import torch
@@ -121,3 +124,25 @@ def test_without_gradients_the_numbers_are_the_same():
     with torch.no_grad():
         alone = made(tokens)
     assert torch.equal(alone, made(tokens))
+
+
+def test_a_forked_process_starts_threads_of_its_own(monkeypatch):
+    monkeypatch.setattr("survtrace.kernels.cpu.stack.ENOUGH", 1)
+    made, tokens = encoder(2, 8, 2, 16, 1), torch.randn(2, 40, 4, 8)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    with torch.no_grad():
+        made(tokens)
+        child = os.fork()
+        if child == 0:
+            made(tokens)
+            os._exit(7)
+    torch.set_num_threads(before)
+    deadline = time.monotonic() + 60
+    done, status = 0, 0
+    while not done and time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        time.sleep(0.01)
+    if not done:
+        os.kill(child, signal.SIGKILL)
+    assert os.waitstatus_to_exitcode(status) == 7

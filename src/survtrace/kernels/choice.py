@@ -54,7 +54,8 @@ def encode(
     sizes: Sizes,
 ) -> Float[Tensor, "member subject token width"]:
     """Run tokens through layers, each given by its parameters side by side."""
-    encoded: Tensor = _room(tokens, "stack").Stack.apply(tokens, sizes, *layers)
+    with torch.cuda.device_of(tokens):
+        encoded: Tensor = _room(tokens, "stack").Stack.apply(tokens, sizes, *layers)
     return encoded
 
 
@@ -67,7 +68,8 @@ def look_up(
 ) -> Float[Tensor, "member subject token width"]:
     """``kept * (value * row + bias)`` of every token."""
     known = values.new_empty(0, rows.shape[2]) if kept is None else kept
-    tokens: Tensor = _room(table, "lookup").Lookup.apply(table, bias, rows, values, known)
+    with torch.cuda.device_of(table):
+        tokens: Tensor = _room(table, "lookup").Lookup.apply(table, bias, rows, values, known)
     return tokens
 
 

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from survtrace.data.batches import Supply
+from survtrace.data.batches import Pool, Supply
 from survtrace.errors import TrainingError
 from survtrace.losses.objective import Tasks, survival_loss, task_weights
 from survtrace.network.assembly import Network
@@ -65,12 +65,8 @@ def train(
                 network.train()
                 network.seed_dropout(plan.dropout_seed + epoch)
                 weight = task_weights(plan.tasks, epoch).to(device)
-                losses = [
-                    step(pool.cohort, subjects, weight)
-                    for pool in supply.training(members, epoch)
-                    for subjects in pool.order
-                ]
-                training = crew.add_up(torch.stack(losses))
+                losses = [walk(step, pool, weight) for pool in supply.training(members, epoch)]
+                training = crew.add_up(torch.cat(losses))
                 _require_finite(training, epoch)
                 with state.average.in_place(state.whole):
                     validation = validation_loss(network, supply, members, crew)
@@ -92,13 +88,28 @@ def train(
         network.eval()
 
 
+def walk(
+    step: Step | Recorded, pool: Pool, task_weight: Float[Tensor, " part"]
+) -> Float[Tensor, "step part member"]:
+    """Take the steps of a pool; their losses lie side by side, lest each pin a page of memory."""
+    n_steps, n_members, _ = pool.order.shape
+    losses = torch.empty(n_steps, len(task_weight), n_members, device=task_weight.device)
+    for k, subjects in enumerate(pool.order):
+        losses[k] = step(pool.cohort, subjects, task_weight)
+    return losses
+
+
 @contextmanager
 def tensor_cores(device: torch.device) -> Iterator[None]:
     """Let products on a GPU round their factors to ten bits (TF32), which trains as well."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high" if device.type == "cuda" else before)
-    try:
+    if device.type != "cuda":
         yield
+        return
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    try:
+        with torch.cuda.device(device):
+            yield
     finally:
         torch.set_float32_matmul_precision(before)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -101,6 +102,10 @@ def _cut(n_subjects: int, n_parts: int) -> Iterator[tuple[slice, slice]]:
 @cache
 def _threads(n_threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_threads, thread_name_prefix="survtrace")
+
+
+if hasattr(os, "register_at_fork"):  # a child has no threads, only the memory of them
+    os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
 def _transposed(weights: Tensor, sizes: Sizes) -> Tensor:
