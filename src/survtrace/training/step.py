@@ -82,7 +82,7 @@ class Recorded:
         subjects: Int[Tensor, "member row"],
         task_weight: Float[Tensor, " part"],
     ) -> Float[Tensor, "part member"]:
-        """Take one step and tell each member's losses."""
+        """Take one step and tell each member's losses, which the next step overwrites."""
         self.n_taken += 1
         if self.n_taken <= N_WARM:
             with aside():
@@ -101,7 +101,7 @@ class Recorded:
             self.weight = task_weight
             tape.task_weight.copy_(task_weight)
         tape.graph.replay()
-        return tape.parts.clone()
+        return tape.parts
 
     def _record(self, cohort: Cohort, subjects: Tensor, task_weight: Tensor) -> Tape | None:
         graph, subjects, task_weight = torch.cuda.CUDAGraph(), subjects.clone(), task_weight.clone()
