@@ -10,11 +10,12 @@ from numba import njit
 from torch import Tensor
 
 from survtrace.kernels.choice import Outcomes
+from survtrace.kernels.slopes import Slopes
 
 FAR = -10.0
 
 
-class Objective(torch.autograd.Function):
+class Objective(Slopes):
     """Each member's mean survival, mortality and stay loss."""
 
     @staticmethod
@@ -31,17 +32,6 @@ class Objective(torch.autograd.Function):
             _losses(*own, *(column[m] for column in outcomes), parts[:, m].numpy())
         ctx.save_for_backward(*slopes)
         return parts.to(torch.float32)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]
-        """The slopes of each part, times what the part is worth."""
-        causes, mortality, stay = ctx.saved_tensors
-        return (
-            causes * gradient[0].view(-1, 1, 1, 1),
-            mortality * gradient[1].view(-1, 1),
-            stay * gradient[2].view(-1, 1),
-            None,
-        )
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -10,12 +10,13 @@ import triton.language as tl
 from torch import Tensor
 
 from survtrace.kernels.choice import Outcomes
+from survtrace.kernels.slopes import Slopes
 
 SUBJECTS = 64
 FAR = tl.constexpr(-10.0)
 
 
-class Objective(torch.autograd.Function):
+class Objective(Slopes):
     """Each member's mean survival, mortality and stay loss."""
 
     @staticmethod
@@ -35,17 +36,6 @@ class Objective(torch.autograd.Function):
         )
         ctx.save_for_backward(*slopes)
         return parts.sum(2)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]
-        """The slopes of each part, times what the part is worth."""
-        causes, mortality, stay = ctx.saved_tensors
-        return (
-            causes * gradient[0].view(-1, 1, 1, 1),
-            mortality * gradient[1].view(-1, 1),
-            stay * gradient[2].view(-1, 1),
-            None,
-        )
 
 
 @triton.jit
