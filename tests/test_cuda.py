@@ -136,3 +136,12 @@ def test_a_file_is_learned_from_there(cohort, tmp_path):
     est = SurvTRACE(**TINY, device="cuda", random_state=0)
     est.fit(tmp_path / "cohort.parquet", {"event": "event", "duration": "duration"})
     assert np.isfinite(est.predict(X)).all()
+
+
+def test_a_subject_of_absurd_numbers_spoils_no_other_answer(on_cuda, cohort):
+    X = cohort[0][:40].copy()
+    expected = on_cuda.predict_cumulative_incidence(X, TIMES)
+    X.loc[X.index[3], "age"] = 1e37
+    got = on_cuda.predict_cumulative_incidence(X, TIMES)
+    others = [row for row in range(40) if row != 3]
+    np.testing.assert_allclose(got[others], expected[others], rtol=1e-3, atol=1e-5)

@@ -259,7 +259,7 @@ def _put(at, matrix, N_IN: tl.constexpr, N_OUT: tl.constexpr, STRIDE: tl.constex
 
 @triton.jit
 def _selu(x):
-    return tl.where(x > 0, SCALE * x, LOW * (tl.exp(tl.minimum(x, 0.0)) - 1))
+    return tl.where(x > 0, SCALE * x, LOW * (tl.exp(tl.where(x > 0, 0.0, x)) - 1))
 
 
 @triton.jit
