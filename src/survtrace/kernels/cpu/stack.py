@@ -28,7 +28,8 @@ class Stack(torch.autograd.Function):
         n_members, n_subjects, n_tokens, width = tokens.shape
         n_blocks, depth = -(-n_subjects // N_LANES), len(layers)
         n_kept = n_blocks if any(ctx.needs_input_grad) else 0
-        sheet, passing = width * n_tokens * N_LANES, (depth, 2, 1, width * n_tokens * N_LANES)
+        sheet = width * n_tokens * N_LANES
+        passing = (depth, 2, 1, sheet)
         weights = [layer.detach().contiguous() for layer in layers]
         between = torch.empty(depth + 1, n_members, n_blocks, sheet)
         within = torch.empty(depth, 2, n_members, n_kept, sheet)
