@@ -1,8 +1,20 @@
-"""What can go wrong, and whose fault it is."""
+"""What can go wrong, whose fault it is, and how errors name a row."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 
 class SurvtraceError(Exception):
-    """Root of every error this package raises on purpose."""
+    """Root of every error this package raises on purpose.
+
+    ``in_command`` is the message in the words of the command line, where its way out is another
+    (an option in place of an argument).
+    """
+
+    def __init__(self, message: str = "", *, in_command: str | None = None) -> None:
+        super().__init__(message)
+        self.in_command = message if in_command is None else in_command
 
 
 class DataError(SurvtraceError, ValueError):
@@ -23,3 +35,33 @@ class SavedFileError(SurvtraceError, ValueError):
 
 class DataWarning(UserWarning):
     """Something in a table deserves a look, but the answer is still well defined."""
+
+
+# What a row is called, and the number of the first: positions from 0 in Python; the command line
+# counts the lines of a text file from 1, the header included, as an editor does.
+_row_naming: ContextVar[tuple[str, int]] = ContextVar("row_naming", default=("row", 0))
+
+
+def row_name(position: int) -> str:
+    """Name the row at a position of a table, as the reader of the message counts rows.
+
+    Examples
+    --------
+    >>> row_name(3)
+    'row 3'
+    >>> with rows_named("line", first=2):
+    ...     row_name(3)
+    'line 5'
+    """
+    word, first = _row_naming.get()
+    return f"{word} {int(position) + first}"
+
+
+@contextmanager
+def rows_named(word: str, first: int) -> Iterator[None]:
+    """Let errors and warnings call rows by another word, counted from ``first``."""
+    token = _row_naming.set((word, first))
+    try:
+        yield
+    finally:
+        _row_naming.reset(token)
