@@ -27,8 +27,9 @@ from survtrace.losses.objective import Tasks
 from survtrace.metrics import censoring_survival, integrated_brier_score
 from survtrace.network.assembly import Network, Shape
 from survtrace.paths import by_path, score_by_path
-from survtrace.prediction import Curve, Forecast, choose_device, read_times, threads
+from survtrace.prediction import Curve, Forecast, choose_device, read_times
 from survtrace.settings import check_settings
+from survtrace.threads import threads
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.history import History
 from survtrace.training.level import recalibrate
@@ -74,7 +75,12 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         Pull towards proportional hazards: the mean of a cause's logits over intervals is added
         to each this many times. Any hazards can still be learned; 0 is the paper's head.
     dropout, attention_dropout, token_dropout, head_dropout
-        Dropout inside the encoder, of attention weights, of whole tokens, and inside heads.
+        Dropout inside the encoder, of attention weights, of whole tokens (covariates that are said
+        to be unknown in a training step), and inside heads.
+    unknown_fraction
+        Fraction of the subjects of a training step of whom any share of the covariates, up to all,
+        is said to be unknown: so the network learns to answer for a patient of whom little or
+        nothing is known.
     lr, weight_decay, clip_norm, batch_size, max_epochs, patience
         Training by AdamW, the gradient of each member clipped; a member stops after ``patience``
         epochs without a better validation loss and goes back to its best.
@@ -100,7 +106,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         Subjects per forward pass in predictions; does not change results. "auto" keeps a pass
         within a processor's cache, or fills a GPU.
     device, n_threads
-        "auto" takes CUDA where there is one. Number of CPU threads, or None for torch's choice.
+        "auto" takes CUDA where there is one. Number of CPU threads; None takes one for small work
+        and up to torch's own number for large batches.
     random_state
         Seed. The same seed on the same machine gives the same estimator, bit for bit on CPU.
     verbose
@@ -142,6 +149,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         dropout: float = 0.0,
         attention_dropout: float = 0.0,
         token_dropout: float = 0.1,
+        unknown_fraction: float = 0.2,
         head_dropout: float = 0.2,
         lr: float = 1e-3,
         weight_decay: float = 1e-4,
@@ -179,6 +187,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         self.dropout = dropout
         self.attention_dropout = attention_dropout
         self.token_dropout = token_dropout
+        self.unknown_fraction = unknown_fraction
         self.head_dropout = head_dropout
         self.lr = lr
         self.weight_decay = weight_decay
@@ -225,7 +234,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         """
         with (
             self._ready(X, y, sample_weight, eval_set) as (prepared, plan),
-            threads(self.n_threads),
+            threads(self.n_threads, plan.n_tokens(self._shape(prepared))),
         ):
             self._train(prepared, plan, self._checkpoint(prepared, plan))
         return self
@@ -581,6 +590,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             n_causes=len(prepared.trained_on.causes),
             n_intervals=len(prepared.cuts) - 1,
             silent_rows=encoding.silent_rows,
+            missing_rows=encoding.missing_rows,
             width=int(self.width),
             depth=int(self.depth),
             n_heads=int(self.n_heads),
@@ -591,6 +601,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             dropout=float(self.dropout),
             attention_dropout=float(self.attention_dropout),
             token_dropout=float(self.token_dropout),
+            unknown_fraction=float(self.unknown_fraction),
             head_dropout=float(self.head_dropout),
         )
 

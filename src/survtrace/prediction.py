@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -179,15 +178,3 @@ def choose_device(device: str) -> torch.device:
     if chosen.type == "cuda" and not torch.cuda.is_available():
         raise SettingError("device is 'cuda', but torch finds no CUDA device. Pass device='auto'.")
     return chosen
-
-
-@contextmanager
-def threads(n_threads: int | None) -> Iterator[None]:
-    """Run torch with this many CPU threads, and put the old number back."""
-    before = torch.get_num_threads()
-    if n_threads is not None:
-        torch.set_num_threads(n_threads)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -26,7 +26,8 @@ from survtrace.data.covariates import Kind, open_table
 from survtrace.errors import DataError, DataWarning
 from survtrace.estimator import SurvTRACE
 from survtrace.explain import attention_rollout
-from survtrace.prediction import Forecast, choose_device, read_times, threads
+from survtrace.prediction import Forecast, choose_device, read_times
+from survtrace.threads import threads
 
 Array = NDArray[np.float64]
 NAMED = 20  # columns named in a message, at most

@@ -12,7 +12,7 @@ from torch import Tensor
 from survtrace.data.batches import Pool, Supply
 from survtrace.errors import TrainingError
 from survtrace.losses.objective import Tasks, survival_loss, task_weights
-from survtrace.network.assembly import Network
+from survtrace.network.assembly import Network, Shape
 from survtrace.training.averaging import RunningAverage
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.crew import Crew
@@ -39,6 +39,10 @@ class Plan:
     tasks: Tasks
     seeds: list[int]
     dropout_seed: int
+
+    def n_tokens(self, shape: Shape) -> int:
+        """Tokens of all members in a step, by which threads are chosen."""
+        return self.batch_size * shape.n_members * shape.n_tokens
 
 
 def train(
