@@ -15,8 +15,9 @@ from scipy.stats import chi2
 
 from survtrace.data.outcome import read_outcome
 from survtrace.errors import SettingError
-from survtrace.metrics.censoring import read_censoring, usable_times
+from survtrace.metrics.censoring import usable_times
 from survtrace.metrics.inputs import Floats, pick_cause, read_probability, read_times
+from survtrace.metrics.weights import Ties, read_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +78,7 @@ def d_calibration_incidence(
     cause: Any = None,
     bins: int = 10,
     y_train: Any = None,
+    ties: Ties = "left-limit",
 ) -> DCalibration:
     """Test whether predicted incidence of a cause is uniform, up to a horizon.
 
@@ -115,12 +117,11 @@ def d_calibration_incidence(
     hit = outcome.event == pick_cause(outcome, cause)
     at_end = read_probability(incidence_at_duration, outcome, "incidence_at_duration")
     at_horizon = read_probability(incidence_at_horizon, outcome, "incidence_at_horizon")
-    censoring = read_censoring(y_train, outcome)
-    if not usable_times(grid, outcome.duration, censoring, "the test is NaN").all():
+    weights = read_weights(y_train, outcome, ties)
+    if not usable_times(grid, outcome.duration, weights.censoring, "the test is NaN").all():
         return DCalibration(np.nan, np.nan, np.full(bins, np.nan))
     ended = outcome.duration <= horizon
-    inverse = np.where(outcome.event > 0, censoring.inverse(outcome.duration), 0.0)
-    weight = np.where(ended, inverse, censoring.inverse(horizon))
+    weight = weights.by(horizon)
     rest = _spread(at_horizon, np.ones(len(outcome)), lower)
     counted = np.where((hit & ended)[:, np.newaxis], _in_bin(at_end, lower), rest)
     return _wald_test(weight[:, np.newaxis] * counted)
