@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -61,7 +62,7 @@ def _score_cause(
     y = task.y.iloc[split.test]
     known = {"cause": cause, "y_train": task.y.iloc[split.train]}
     weighted = {**known, "ties": task.ties}
-    concordance = partial(concordance_paper, **weighted)
+    concordance: Callable[..., float] = partial(concordance_paper, **weighted)
     if len(read_outcome(task.y).causes) > 1:
         concordance = partial(concordance_cause_specific, **known)
     ranks = [concordance(y, at_horizons[:, j], horizon) for j, horizon in enumerate(horizons)]
