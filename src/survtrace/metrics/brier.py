@@ -194,10 +194,12 @@ def _mean(
     total, of_events, of_followed = np.zeros(n), np.zeros(n), np.zeros(len(times))
     errors = _errors(weights, hit, predicted, times)
     for j, (share, time, each) in enumerate(zip(shares, times, errors, strict=True)):
-        ended = duration <= time
-        total += share * each
-        of_events[ended] += share * each[ended]
-        of_followed[j] = share * each[~ended].sum()
+        each *= share
+        total += each
+        of_followed[j] = each.sum()
+        each *= duration <= time
+        of_followed[j] -= each.sum()
+        of_events += each
     influence, independent = weights.noise(
         Part(of_events / n, duration, weights.left_limit), Part(of_followed / n, times, False)
     )
