@@ -81,7 +81,7 @@ def brier_score_at(
     >>> y = {"event": [1, 2, 0, 1], "duration": [1.0, 2.0, 3.0, 4.0]}
     >>> score = brier_score_at(y, [0.6, 0.2, 0.3, 0.1], time=2.0, cause=1)
     >>> score, round(score.standard_error, 3)
-    (0.07500000000000001, 0.025)
+    (0.07500000000000001, 0.028)
     """
     outcome, grid = read_outcome(y), read_times([time])
     hit = outcome.event == pick_cause(outcome, cause)
