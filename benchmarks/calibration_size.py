@@ -1,7 +1,7 @@
 """How often the calibration tests reject the truth at 5 %, and a wrong prediction.
 
-Two causes with covariate-dependent hazards. Light: 30 to 40 % censored before the horizon; heavy:
-about 60 %. Incidence is tested with G from the scored subjects and from as many others.
+Two causes whose hazards depend on a covariate, light and heavy censoring before the horizon.
+Incidence is tested with G from the scored subjects and from as many others.
 """
 
 from __future__ import annotations
