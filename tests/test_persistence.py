@@ -9,6 +9,7 @@ import pytest
 import safetensors.torch
 
 from survtrace import SavedFileError, SurvTRACE, load
+from survtrace.evaluation import evaluate
 
 NOTE, TENSORS = "estimator.json", "tensors.safetensors"
 TIMES = [0.5, 6.0, 2.0]
@@ -35,6 +36,7 @@ def answers(est, X, y):
         "rmst": est.predict_rmst(X, 4.0),
         "attention": est.attention(X),
         "score": est.score(X, y),
+        "scores with intervals": evaluate(est, X, y, n_resamples=2)["high"],
     }
 
 
