@@ -220,6 +220,7 @@ def test_labels_do_not_matter_only_their_order(fitted_three, three_causes, tiny)
         np.testing.assert_array_equal(est.predict_cumulative_incidence(X, TIMES), expected)
 
 
+@pytest.mark.filterwarnings("ignore:.*events lie beyond the time grid")
 @pytest.mark.parametrize("factor", [0.25, 1024.0])
 def test_a_change_of_unit_changes_no_probability(one_cause, tiny, factor):
     X, y = one_cause
@@ -493,3 +494,22 @@ def test_fit_is_silent(one_cause, tiny, capsys):
         warnings.simplefilter("error")
         SurvTRACE(**{**tiny, "verbose": "auto"}).fit(*one_cause)
     assert capsys.readouterr().out == ""
+
+
+def test_a_grid_that_ends_early_predicts_what_is_true_until_its_end(tiny):
+    """Two exponential causes, half of whose events lie beyond the grid."""
+    rng = np.random.default_rng(0)
+    first, censoring = rng.exponential(20.0, 3000), rng.uniform(8.0, 90.0, 3000)
+    event = np.where(first < censoring, rng.integers(1, 3, 3000), 0)
+    X = pd.DataFrame({"noise": rng.normal(size=3000)})
+    y = pd.DataFrame({"event": event, "duration": np.minimum(first, censoring)})
+    est = SurvTRACE(**{**tiny, "time_grid": [6, 12], "max_epochs": 8, "lr": 1e-2})
+    with pytest.warns(DataWarning, match=r"1... of 2... events lie beyond the time grid"):
+        est.fit(X, y)
+    incidence = est.predict_cumulative_incidence(X, [12])[:, :, 0].mean(axis=0)
+    assert incidence == pytest.approx([(1 - np.exp(-12 / 20)) / 2] * 2, abs=0.03)
+    assert est.median_event_time_ < 12
+    assert est.score_times_.max() <= 12
+    assert est.censoring_.times.max() > 80, "censoring is that of the whole follow-up"
+    assert np.isfinite(est.score(X, y))
+    est.predict(X)

@@ -22,6 +22,7 @@ from survtrace.data.blocks import CohortFiles
 from survtrace.data.covariates import open_table
 from survtrace.data.outcome import informative, read_outcome, require_same_subjects
 from survtrace.data.roles import is_path, read_roles
+from survtrace.data.time_grid import end_follow_up
 from survtrace.errors import DataError, SettingError
 from survtrace.losses.objective import Tasks
 from survtrace.metrics import censoring_survival, integrated_brier_score
@@ -63,7 +64,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
     n_intervals
         Intervals of constant hazard, cut at even quantiles of the event times.
     time_grid
-        Cut points of your own instead.
+        Cut points of your own instead. Follow-up ends with the last: later events are not learned
+        from, and their subjects are censored there, with a warning that counts them.
     width, depth, n_heads, hidden, head_depth
         Size of a token, number of encoder layers, attention heads, inner size of the
         feed-forward networks and heads, layers of each head (1 or 2).
@@ -597,7 +599,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
     def _remember(self, prepared: Prepared | Streamed, network: Network, history: History) -> None:
         """Set what a fitted estimator knows."""
         trained_on = prepared.trained_on
-        event_times = trained_on.duration[trained_on.event > 0]
+        on_grid = end_follow_up(trained_on, prepared.cuts[-1])
+        event_times = on_grid.duration[on_grid.event > 0]
         self.causes_ = list(trained_on.causes)
         self.encoding_ = prepared.encoding
         self.time_grid_ = prepared.cuts
