@@ -11,7 +11,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.data.batches import Cohort, Draws, InMemory, draw_validation
-from survtrace.data.covariates import infer_covariates
+from survtrace.data.columns import read_column
+from survtrace.data.covariates import Covariate, infer_covariates
 from survtrace.data.encoding import Encoded, Encoding, learn_encoding
 from survtrace.data.outcome import Outcome
 from survtrace.data.time_grid import (
@@ -86,7 +87,7 @@ def prepare(
     draws = _draw(on_grid, evaluation, validation_fraction, seeds)
     used = np.unique(draws.training)
     trained_on = outcome.take(used)
-    encoding = learn_encoding(table[used], infer_covariates(table, categorical))
+    encoding = _learn(table, used, infer_covariates(table, categorical))
     cuts = choose_cuts(trained_on, n_intervals, time_grid)
     warn_of_late_events(outcome.n_events, on_grid.n_events, cuts[-1])
     warn_of_sparse_causes(end_follow_up(trained_on, cuts[-1]).n_events, len(cuts) - 1)
@@ -135,6 +136,18 @@ def checked_weight(sample_weight: ArrayLike | None, n_subjects: int) -> NDArray[
             f"{n_subjects} subjects, not all zero; got shape {weight.shape}."
         )
     return weight
+
+
+def _learn(
+    table: nw.DataFrame[Any], used: NDArray[np.int64], covariates: Sequence[Covariate]
+) -> Encoding:
+    """Learn from some rows; an error names a row by its number in the whole table."""
+    try:
+        return learn_encoding(table[used], covariates)
+    except DataError:
+        for covariate in covariates:
+            read_column(table, covariate)
+        raise
 
 
 def _draw(
