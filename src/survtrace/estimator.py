@@ -257,7 +257,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         extrapolate
             What times beyond the grid get: "constant" (with a warning), "nan", or "raise".
         return_std
-            Also return the standard deviation between members.
+            Also return the standard deviation between members; NaN if there is only one, whose
+            deviation is not known.
         return_array
             False gives a `CurveFunction` for each subject instead, shape (subject,), called like
             scikit-survival's step functions: ``[fn(12.0) for fn in functions]``. Its knots are
@@ -267,7 +268,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             _require_plain(conditional_after, return_std)
             return self._functions(X, times, curves.average_survival, [None])[:, 0]
 
-        def curve(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
+        def curve(hazard: Tensor, at: Place) -> Tensor:
             return curves.survival(hazard, at)
 
         return self._curves(X, times, conditional_after, extrapolate, return_std, curve)
@@ -296,11 +297,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             every = range(len(self.causes_))
             return self._functions(X, times, curves.average_incidence, every)[:, chosen]
 
-        def curve(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
-            incidence = curves.incidence(hazard, at)[:, :, chosen]
-            if start is None:
-                return incidence
-            return incidence - curves.incidence(hazard, start)[:, :, chosen]
+        def curve(hazard: Tensor, at: Place) -> Tensor:
+            return curves.incidence(hazard, at)[:, :, chosen]
 
         return self._curves(X, times, conditional_after, extrapolate, return_std, curve)
 
@@ -322,7 +320,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         chosen = self._cause_index(cause)
 
-        def curve(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
+        def curve(hazard: Tensor, at: Place) -> Tensor:
             return curves.net_incidence(hazard, at)[:, :, chosen]
 
         return self._curves(X, times, None, extrapolate, return_std, curve)
@@ -397,12 +395,18 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
     def predict_rmst(
         self, X: Any, time: float, *, extrapolate: str = "constant", return_std: bool = False
     ) -> Any:
-        """Mean event-free time up to ``time`` (restricted mean survival time), shape (subject,)."""
+        """Mean event-free time up to ``time`` (restricted mean survival time), shape (subject,).
+
+        The area under the survival curve. Beyond the grid that curve is constant (with a
+        warning), as `predict_survival_function` says.
+        """
         check_is_fitted(self)
         cuts = self._forecast().on_device(self.time_grid_)
 
-        def curve(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
-            return curves.restricted_mean(hazard, cuts, at)
+        def curve(hazard: Tensor, at: Place) -> Tensor:
+            beyond = max(0.0, float(time) - float(cuts[-1]))
+            mean = curves.restricted_mean(hazard, cuts, at)
+            return mean + beyond * curves.survival(hazard, at) if beyond else mean
 
         means = self._curves(X, [time], None, extrapolate, return_std, curve)
         return (means[0][:, 0], means[1][:, 0]) if return_std else means[:, 0]
