@@ -131,7 +131,8 @@ def _factorise_pandas(series: pd.Series[Any]) -> tuple[NDArray[np.intp], list[An
     if str(series.dtype).startswith("dictionary<"):  # it would name levels that do not occur
         import pyarrow
 
-        values = pyarrow.array(values).to_pandas().array
+        coded = pyarrow.array(values)
+        values = coded.cast(coded.type.value_type).to_pandas().to_numpy()
     elif isinstance(series.dtype, np.dtype):
         values = series.to_numpy()
     place, distinct = pd.factorize(values)
