@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from survtrace.data.covariates import Covariate
+from survtrace.data.magnitude import beyond_float, require_magnitude
 from survtrace.errors import DataError
 
 
@@ -34,9 +35,14 @@ def read_column(table: nw.DataFrame[Any], covariate: Covariate, first_row: int =
     >>> read_column(table, Covariate("sex", "categorical"))
     Levels(place=array([ 0, -1,  1]), text=['f', 'm'])
     """
-    if covariate.kind == "numerical":
-        return numbers(table, covariate, first_row)
-    return levels(table, covariate)
+    if covariate.kind == "categorical":
+        return levels(table, covariate)
+    try:
+        values = numbers(table, covariate, first_row)
+    except OverflowError:
+        values = beyond_float(table[covariate.name].to_list())
+    require_magnitude(values, covariate.name, first_row)
+    return values
 
 
 def numbers(
@@ -125,7 +131,8 @@ def _factorise_pandas(series: pd.Series[Any]) -> tuple[NDArray[np.intp], list[An
     if str(series.dtype).startswith("dictionary<"):  # it would name levels that do not occur
         import pyarrow
 
-        values = pyarrow.array(values).to_pandas().array
+        coded = pyarrow.array(values)
+        values = coded.cast(coded.type.value_type).to_pandas().to_numpy()
     elif isinstance(series.dtype, np.dtype):
         values = series.to_numpy()
     place, distinct = pd.factorize(values)

@@ -252,7 +252,8 @@ function showTable() {
     [state.schema.time.unit ? `time (${state.schema.time.unit})` : "time", ...header],
     chosen.map((i) => [plain(answer.times[i]), ...letters().flatMap((_, s) => {
       const spread = [answer.survival_std[s][i], ...answer.incidence_std[s].map((curve) => curve[i])];
-      return statesAt(s, i).map((p, k) => `${percent(p)} ± ${(200 * spread[k]).toFixed(1)}`);
+      return statesAt(s, i).map((p, k) =>
+        (spread[k] === null ? percent(p) : `${percent(p)} ± ${(200 * spread[k]).toFixed(1)}`));
     })]));
 }
 

@@ -135,6 +135,7 @@ export function lines({ title, width, height, end, unit, horizon, top, times, pa
   const { figure, x, y } = frame;
   const inside = (p) => Math.min(top, Math.max(0, p));
   for (const { kind, values, deviation } of patients) {
+    if (deviation[0] === null) continue;  // one member: not known
     figure.append(svg("path", { class: `${kind} band`, d: area(x, y, times,
       values.map((p, i) => inside(p - 2 * deviation[i])), values.map((p, i) => inside(p + 2 * deviation[i]))) }));
   }
