@@ -508,8 +508,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
 
     def _read_subjects(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Subjects:
         """Check table, outcome and weights once; leave out subjects without any follow-up."""
-        X, y, censored, sample_weight = pair(X, y, sample_weight)
-        table = open_table(X)
+        given = pair(X, y, sample_weight)
+        table = open_table(given.X)
         if len(table) == 0 or len(table.columns) == 0:
             lacking = "feature" if len(table) else "sample"
             raise DataError(
@@ -518,10 +518,15 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             )
         if len(table) < 2:
             raise DataError("fit needs at least two subjects; got 1 sample. Predicting takes one.")
-        weight = checked_weight(sample_weight, len(table))
-        outcome = read_outcome(y, censored=censored, zero_duration=self.zero_duration)
+        weight = checked_weight(given.sample_weight, len(table))
+        outcome = read_outcome(
+            given.y,
+            censored=given.censored,
+            event_name=given.event_name,
+            zero_duration=self.zero_duration,
+        )
         require_same_subjects(len(table), outcome)
-        if censored is None:
+        if given.censored is None:
             warn_if_complete(outcome)
         kept = np.flatnonzero(informative(outcome))
         if len(kept) < len(outcome):
@@ -533,18 +538,18 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             X, y = eval_set
         except (TypeError, ValueError):
             raise DataError("eval_set must be a pair (X, y).") from None
-        X, y, censored, _ = pair(X, y)
+        given = pair(X, y)
         outcome = read_outcome(
-            y,
+            given.y,
             causes=trained_on.causes,
-            censored=trained_on.censored if censored is None else censored,
+            censored=trained_on.censored if given.censored is None else given.censored,
             zero_duration=self.zero_duration,
         )
-        table = open_table(X)
+        table = open_table(given.X)
         require_same_subjects(len(table), outcome)
         if len(table) == 0:
             raise DataError("eval_set must have at least one subject; got 0. Leave it out.")
-        return Subjects(table, outcome, np.ones(len(outcome)))
+        return Subjects(table, outcome, checked_weight(given.sample_weight, len(table)))
 
     def _plan(self, prepared: Prepared | Streamed, seeds: list[int], base: int) -> Plan:
         return Plan(

@@ -13,16 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from survtrace.data.censoring_labels import (
     EMPTY,
+    Followed,
     LabelCounts,
     Meaning,
-    is_date,
     label_numbers,
     named_labels,
-    plain_label,
     read_meaning,
     refuse_dates,
-    sort_causes,
 )
+from survtrace.data.event_labels import is_date, plain_label, sort_causes
 from survtrace.data.outcome_columns import (
     EXAMPLE,
     as_column,
@@ -30,6 +29,7 @@ from survtrace.data.outcome_columns import (
     columns_by_name,
     duration_numbers,
     require_same_length,
+    short,
 )
 from survtrace.errors import DataError, DataWarning, row_name
 
@@ -133,6 +133,7 @@ def read_outcome(
     censored: Any = None,
     zero_duration: str | float = "raise",
     first_row: int = 0,
+    event_name: str | None = None,
     ask: bool = True,
 ) -> Outcome:
     """Check an outcome given in any accepted form and number its causes.
@@ -146,15 +147,18 @@ def read_outcome(
         Labels known beforehand, in their order; any other label is refused, unless it means
         censored. By default the sorted labels found.
     censored
-        The label or labels that mean censored, and these alone (``[]`` for none); by default 0 and
-        the usual words. With ``causes`` it names labels that mean censored besides 0 and the usual
-        words, and need not occur.
+        The label or labels that mean censored, and these alone (``[]`` for none); by default what
+        ``y.attrs["censored"]`` of a pandas frame says, or else 0 and the usual words. With
+        ``causes`` it names labels that mean censored besides 0 and the usual words, and need not
+        occur.
     zero_duration
         What an event at duration 0 gets: ``"raise"``, or ``"shift"`` to half the smallest
         positive duration, or a duration of its own. (A subject censored at 0 says nothing;
         `informative` drops it.)
     first_row
         What errors call the first subject, if these are a piece of a larger table.
+    event_name
+        What the event column was called in the table: 1 may mean censored in a column "alive".
     ask
         Whether to stop if nobody is censored though there are several labels. A whole table needs
         that; the subjects of a fold may all have had an event.
@@ -169,6 +173,9 @@ def read_outcome(
     events, durations = columns_by_name(y)
     require_same_length(events, durations)
     duration = checked_durations(durations, first_row)
+    noted = y.attrs if isinstance(y, pd.DataFrame) else {}
+    part = censored is None and "censored" in noted
+    censored = noted["censored"] if part else censored
     place, labels = _checked_labels(events, censored, first_row)
     if causes is not None:
         meaning = Meaning(tuple(causes), named_labels(censored) or ())
@@ -176,7 +183,8 @@ def read_outcome(
         meaning = Meaning(sort_causes(label for label in labels if label != 0), settled)
     else:
         counts = _count(place, labels, duration)
-        meaning = read_meaning(counts, censored, ask=ask)
+        name = event_name or str(noted.get("event_name", "event"))
+        meaning = read_meaning(counts, censored, name=name, ask=ask, part=part)
     event = _event_numbers(labels, meaning)[place]
     duration = _shift_zero_durations(duration, event, zero_duration, first_row)
     return Outcome(duration, event, meaning.causes, meaning.censored)
@@ -255,7 +263,7 @@ def _checked_labels(
     events: NDArray[Any], censored: Any, first_row: int
 ) -> tuple[NDArray[np.int64], list[Any]]:
     """Each subject's place in a list of distinct labels; whole numbers as int, none missing."""
-    if events.dtype.kind == "M":
+    if events.dtype.kind in "mM":
         events = np.array([None if np.isnat(date) else date for date in events], dtype=object)
     place, values = pd.factorize(events, use_na_sentinel=False)
     raw = list(values) if values.dtype == object else values.tolist()
@@ -282,7 +290,7 @@ def _refuse_invalid(place: NDArray[Any], raw: list[Any], labels: list[Any], firs
     seen = (
         "event must be 0 for censored subjects, or a cause as a whole number above 0 or as text; "
         f"{bad.sum()} of {len(bad)} are not (first: {row_name(first_row + first)}, "
-        f"{raw[place[first]]!r})."
+        f"{short(raw[place[first]])})."
     )
     if not missing.any():
         raise DataError(f"{seen} Drop or correct these subjects.")
@@ -301,11 +309,13 @@ def _is_invalid(label: Any) -> bool:
 def _count(
     place: NDArray[np.int64], labels: Sequence[Any], duration: NDArray[np.float64]
 ) -> LabelCounts:
-    counts = np.bincount(place, minlength=len(labels)).tolist()
-    followed = np.bincount(place, weights=duration, minlength=len(labels)).tolist()
-    return LabelCounts(
-        dict(zip(labels, counts, strict=True)), dict(zip(labels, followed, strict=True))
-    )
+    n = np.bincount(place, minlength=len(labels))
+    total = np.bincount(place, weights=duration, minlength=len(labels))
+    shortest, longest = np.full(len(labels), np.inf), np.full(len(labels), -np.inf)
+    np.minimum.at(shortest, place, duration)
+    np.maximum.at(longest, place, duration)
+    columns = zip(*(values.tolist() for values in (n, total, shortest, longest)), strict=True)
+    return LabelCounts(zip(labels, (Followed(*column) for column in columns), strict=True))
 
 
 def _event_numbers(labels: Sequence[Any], meaning: Meaning) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ from survtrace.data.batches import Cohort, Draws, InMemory, draw_validation
 from survtrace.data.covariates import infer_covariates
 from survtrace.data.encoding import Encoded, Encoding, learn_encoding
 from survtrace.data.outcome import Outcome
+from survtrace.data.real_numbers import real_numbers
 from survtrace.data.time_grid import checked_cuts, locate, quantile_cuts, warn_of_sparse_causes
 from survtrace.errors import DataError
 from survtrace.losses.propensity import ips_weights, propensities
@@ -103,7 +104,9 @@ def checked_weight(sample_weight: ArrayLike | None, n_subjects: int) -> NDArray[
     if sample_weight is None:
         return np.ones(n_subjects)
     try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
+        weight = real_numbers(sample_weight, "sample_weight")
+    except DataError:
+        raise
     except (TypeError, ValueError):
         weight = np.empty(0)
     bad = weight.shape != (n_subjects,) or not np.isfinite(weight).all() or (weight < 0).any()
