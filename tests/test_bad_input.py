@@ -46,6 +46,13 @@ def test_a_bad_duration(refused, one_cause, value, message):
     refused(message, y=y)
 
 
+def test_a_duration_that_means_not_known(one_cause, tiny):
+    X, y = one_cause
+    odd = y.assign(duration=y["duration"].where(~y.index.isin([3, 9]), 9999))
+    with pytest.warns(DataWarning, match="duration is 9999 for 2 of 160 subjects, and at most 19"):
+        SurvTRACE(**tiny).fit(X, odd)
+
+
 def test_an_event_at_zero(refused, one_cause, tiny):
     X, y = one_cause
     early = y.copy()

@@ -26,6 +26,7 @@ from survtrace.data.outcome import (
     read_outcome,
     require_same_subjects,
     warn_if_complete,
+    warn_of_unknown_durations,
 )
 from survtrace.data.pairing import pair, read_scored
 from survtrace.data.roles import is_path, read_roles
@@ -526,6 +527,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             zero_duration=self.zero_duration,
         )
         require_same_subjects(len(table), outcome)
+        warn_of_unknown_durations(outcome)
         if given.censored is None:
             warn_if_complete(outcome)
         kept = np.flatnonzero(informative(outcome))

@@ -50,7 +50,7 @@ _CENSORING = re.compile(
     r"\b(alive|living|lebt|lebend|vivante?|vivo|viva|censor\w*|cens|zensiert|censur\w*|free|"
     r"follow up|followup|ltfu|withdr\w*|dropout|drop out|dropped out|surviv(ed|or|ors|ing)|"
     r"end of study|study end|ongoing|healthy)\b|^(lost|perdue?|perdid[oa]|still|unknown|unk|"
-    r"unbekannt|inconnue?|desconocid[oa]|not known)\b"
+    r"unbekannt|inconnue?|desconocid[oa]|not known|ned|awd|nead)\b"
 )
 TRUTHS = frozenset({"1", "yes", "y", "true", "ja", "oui", "si"})
 _UNCENSORED = re.compile(r"\b(uncensored|unzensiert|(not|non) censored)\b")

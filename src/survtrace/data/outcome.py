@@ -33,6 +33,8 @@ from survtrace.data.outcome_columns import (
 )
 from survtrace.errors import DataError, DataWarning, row_name
 
+UNKNOWN_DURATIONS = (99, 888, 999, 8888, 9999, 88888, 99999, 999999)
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
@@ -221,6 +223,21 @@ def warn_if_complete(outcome: Outcome) -> None:
         warnings.warn(
             f"nobody is censored: all {len(outcome)} subjects have an event. If that is wrong, "
             "mark those without one by 0.",
+            DataWarning,
+            stacklevel=4,
+        )
+
+
+def warn_of_unknown_durations(outcome: Outcome) -> None:
+    """Say that the longest duration looks like a code for "not known", such as 9999."""
+    longest = outcome.duration.max(initial=0.0)
+    others = outcome.duration[outcome.duration < longest].max(initial=0.0)
+    n_longest = int((outcome.duration == longest).sum())
+    if longest in UNKNOWN_DURATIONS and n_longest > 1 and 2 * others < longest:
+        warnings.warn(
+            f"duration is {longest:g} for {n_longest} of {len(outcome)} subjects, and at most "
+            f"{others:g} for all others; such a number often means that it is not known. If so, "
+            "drop these subjects.",
             DataWarning,
             stacklevel=4,
         )

@@ -136,10 +136,11 @@ def _read_texts(durations: NDArray[Any], first_row: int) -> NDArray[np.float64]:
     if bad.any():
         raise _no_numbers(durations, bad, first_row)
     if "bound" in read.changes or len(read.units) > 1:
-        unclear = "bounds such as '<1'" if "bound" in read.changes else f"units {list(read.units)}"
+        bound = next((text for text in durations if set(str(text)) & set("<>\u2264\u2265~+")), "")
+        unclear = f"bounds such as {bound!r}" if bound else f"units {list(read.units)}"
         raise DataError(
-            f"duration must be a number in one unit; the column holds {unclear}. "
-            "Convert it to days, months or years as numbers."
+            f"duration must be a number in one unit; the column holds {unclear}. Convert it to "
+            "days, months or years as numbers, and say in the event column who is censored."
         )
     texts = sum(isinstance(value, str) and bool(value.strip()) for value in durations)
     changes = "".join(f", {kind}: {n}" for kind, n in read.changes.items())

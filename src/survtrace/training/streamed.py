@@ -15,7 +15,12 @@ from survtrace.data.blocks import CohortFiles
 from survtrace.data.census import Census
 from survtrace.data.draws import count_held_out
 from survtrace.data.encoding import Encoding
-from survtrace.data.outcome import Outcome, warn_if_complete, warn_of_empty
+from survtrace.data.outcome import (
+    Outcome,
+    warn_if_complete,
+    warn_of_empty,
+    warn_of_unknown_durations,
+)
 from survtrace.data.pools import OnDisk, Walk
 from survtrace.data.records import Layout
 from survtrace.data.spool import Spooled
@@ -88,6 +93,7 @@ def prepare_streamed(
     census = _checked(take(counting), files)
     encoding = census.encoding(covariates)
     trained_on = replace(census.outcome(), censored=meaning.censored)
+    warn_of_unknown_durations(trained_on)
     if files.roles.censored is None:
         warn_if_complete(trained_on)
     cuts = choose_cuts(trained_on, n_intervals, time_grid)
