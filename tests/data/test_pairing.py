@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from survtrace import DataError, SurvTRACE
+from survtrace import DataError, DataWarning, Surv, SurvTRACE
 from survtrace.data.pairing import pair
 
 ROLES = {"event": "cause", "duration": "months"}
@@ -61,6 +61,26 @@ def test_a_label_named_at_the_fit_is_remembered_by_the_score(table, fitted_three
         named[:5].drop(columns=["cause", "months"]),
         {"event": named["cause"][:5], "duration": named["months"][:5]},
     )
+
+
+def test_a_column_of_the_living_is_read_alike_at_the_fit_and_the_score(one_cause, tiny):
+    X, y = one_cause
+    table = X.assign(months=y["duration"], alive=1 - y["event"])
+    roles = {"event": "alive", "duration": "months"}
+    with pytest.raises(DataError, match=r"called 'alive'.*censored=1 if 1 means censored"):
+        SurvTRACE(**tiny).fit(table, roles)
+    with pytest.warns(DataWarning, match="usually means censored"):
+        est = SurvTRACE(**tiny).fit(table, {**roles, "censored": 1})
+    assert (est.causes_, est.censored_) == ([0], [1])
+    plain = SurvTRACE(**tiny).fit(X, y)
+    assert est.score(table, roles) == plain.score(X, y)
+    with pytest.raises(DataError, match="1 was an event in the fit; in a column of that name"):
+        plain.score(table, roles)
+    with pytest.raises(DataError, match=r"\[1\] was a cause in the fit.*Surv\.from_arrays"):
+        plain.score(table, {**roles, "censored": 1})
+    with pytest.warns(DataWarning, match="usually means censored"):
+        turned = Surv.from_arrays(table["alive"], table["months"], censored=1)
+    assert plain.score(X, turned) == plain.score(X, y)
 
 
 def test_weights_and_outcome_in_another_order_are_aligned(one_cause, fitted_one, tiny):

@@ -121,6 +121,18 @@ def read_meaning(
     return Meaning(causes, sort_causes(means))
 
 
+def ask_about_cause(name: str, causes: Sequence[Any]) -> None:
+    """Stop where 1 is a cause to an estimator, but the column to be scored is called "alive"."""
+    truths = [cause for cause in causes if is_truth(cause)]
+    if truths and (is_usual(name) or looks_censored(name)):
+        _stop(
+            f"the event column is called {name!r}, and {_listed(truths)} was an event in the fit; "
+            "in a column of that name it may mean censored.",
+            (f"if {_listed(truths)} means censored", truths),
+            ("if it is an event here, too", [0]),
+        )
+
+
 def _ask_about_name(name: str, counts: LabelCounts) -> None:
     """Stop where the name of the event column says that a 1 in it means censored, or alive."""
     truths = [label for label in counts if is_truth(label)]

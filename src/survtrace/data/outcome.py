@@ -181,6 +181,7 @@ def read_outcome(
     place, labels = _checked_labels(events, censored, first_row)
     if causes is not None:
         meaning = Meaning(tuple(causes), named_labels(censored) or ())
+        _refuse_both(meaning)
     elif (settled := _settled(y)) is not None:
         meaning = Meaning(sort_causes(label for label in labels if label != 0), settled)
     else:
@@ -333,6 +334,17 @@ def _count(
     np.maximum.at(longest, place, duration)
     columns = zip(*(values.tolist() for values in (n, total, shortest, longest)), strict=True)
     return LabelCounts(zip(labels, (Followed(*column) for column in columns), strict=True))
+
+
+def _refuse_both(meaning: Meaning) -> None:
+    """Refuse labels that are said to mean censored where they are known as causes."""
+    both = [label for label in meaning.censored if label in meaning.causes]
+    if both:
+        raise DataError(
+            f"a label must be a cause or mean censored; {both} was a cause in the fit. Code the "
+            "events as there: Surv.from_arrays(event, duration, censored=...) gives 0 to those "
+            "who are censored."
+        )
 
 
 def _event_numbers(labels: Sequence[Any], meaning: Meaning) -> NDArray[np.int64]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from survtrace.data.alignment import align_rows
+from survtrace.data.censoring_labels import ask_about_cause
 from survtrace.data.covariates import open_table
 from survtrace.data.outcome import Outcome, read_outcome
 from survtrace.data.roles import names_columns, read_roles
@@ -42,10 +43,15 @@ def pair(X: Any, y: Any, sample_weight: Any = None) -> Pair:
 def read_scored(est: Any, X: Any, y: Any) -> tuple[Any, Outcome]:
     """Covariates, and the outcome in the causes of a fitted estimator."""
     given = pair(X, y)
+    noted = getattr(given.y, "attrs", {})  # see `split_outcome`
+    censored = noted.get("censored") if given.censored is None else given.censored
+    name = given.event_name or noted.get("event_name")
+    if censored is None and name is not None:
+        ask_about_cause(name, est.causes_)
     outcome = read_outcome(
         given.y,
         causes=est.causes_,
-        censored=getattr(est, "censored_", ()) if given.censored is None else given.censored,
+        censored=getattr(est, "censored_", ()) if censored is None else censored,
         zero_duration=getattr(est, "zero_duration", "raise"),
     )
     return given.X, outcome
