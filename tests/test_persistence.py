@@ -13,6 +13,7 @@ from survtrace.evaluation import evaluate
 
 NOTE, TENSORS = "estimator.json", "tensors.safetensors"
 TIMES = [0.5, 6.0, 2.0]
+ROLES = {"event": "event", "duration": "duration"}
 
 
 @pytest.fixture
@@ -195,6 +196,19 @@ def test_an_early_file_without_quantiles_says_the_same(saved, fitted_three, thre
 
     edit(saved, forget)
     same(fitted_three, load(saved), *three_causes)
+
+
+def test_labels_that_meant_censored_are_kept(three_causes, tiny, tmp_path):
+    X, y = three_causes
+    words = y.assign(event=y["event"].map({0: "well", 1: "a", 2: "b", 3: "c"}))
+    est = SurvTRACE(**tiny).fit(X.join(words), {**ROLES, "censored": "well"})
+    est.save(tmp_path / "est")
+    assert load(tmp_path / "est").censored_ == ["well"]
+    assert load(tmp_path / "est").score(X, words) == est.score(X, words)
+    edit(tmp_path / "est", lambda note: note.pop("censored"))
+    early = load(tmp_path / "est")
+    assert early.censored_ == []
+    assert early.score(X, words.replace("well", "alive")) == est.score(X, words)
 
 
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "swapped"])

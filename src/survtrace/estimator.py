@@ -20,7 +20,15 @@ from survtrace.curves import Average, CurveFunction, Place
 from survtrace.data.batches import InMemory
 from survtrace.data.blocks import CohortFiles
 from survtrace.data.covariates import open_table
-from survtrace.data.outcome import informative, read_outcome, require_same_subjects
+from survtrace.data.outcome import (
+    Outcome,
+    informative,
+    read_outcome,
+    require_same_subjects,
+    warn_if_complete,
+    warn_of_unknown_durations,
+)
+from survtrace.data.pairing import pair, read_scored
 from survtrace.data.roles import is_path, read_roles
 from survtrace.data.time_grid import end_follow_up
 from survtrace.errors import DataError, SettingError
@@ -119,6 +127,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
     ----------
     causes_ : list
         Labels of the causes, in the order of every cause axis.
+    censored_ : list
+        Labels that meant censored; `score` and the reports read them so again.
     time_grid_ : ndarray
         Cut points from 0; beyond the last, curves are constant.
     feature_names_in_, n_features_in_
@@ -226,9 +236,10 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             Parquet file or a folder of them, which may be larger than memory.
         y
             ``event`` (0, or the cause) and ``duration`` of the same subjects: `Surv`, a frame,
-            a mapping or a structured array. With a path, names of its columns instead:
+            a mapping or a structured array. Or names of columns of X:
             ``{"event": "cause", "duration": "months"}``, also ``"weight"`` and ``"drop"``; all
-            others are covariates.
+            others are covariates. ``"censored"`` beside them names the labels that mean censored,
+            where the usual words (0, alive, lost, none, ...) do not.
         sample_weight
             Weight of each subject in every loss.
         eval_set
@@ -434,12 +445,12 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         """Minus the integrated Brier score, mean over causes: proper, and higher is better.
 
         Integrated between the 5 and 95 % quantiles of the training event times, weighted by the
-        training rows' censoring survival. With a path, ``y`` names columns, as in `fit`.
+        training rows' censoring survival. ``y`` as in `fit`; with a path it names columns.
         """
         check_is_fitted(self)
         if is_path(X):
             return score_by_path(self, X, y)
-        outcome = read_outcome(y, causes=self.causes_, zero_duration=self.zero_duration)
+        X, outcome = read_scored(self, X, y)
         times = self.score_times_[self.score_times_ <= self.censoring_.last_usable]
         incidence = self.predict_cumulative_incidence(X, times)
         require_same_subjects(len(incidence), outcome)
@@ -506,15 +517,15 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
                 yield streamed
             return
         subjects = self._read_subjects(X, y, sample_weight)
-        causes = subjects.outcome.causes
-        evaluation = None if eval_set is None else self._read_evaluation(eval_set, causes)
+        evaluation = None if eval_set is None else self._read_evaluation(eval_set, subjects.outcome)
         yield prepare(
             subjects, evaluation, seeds=seeds, ips=self.ips, ips_clip=self.ips_clip, **common
         )
 
     def _read_subjects(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Subjects:
         """Check table, outcome and weights once; leave out subjects without any follow-up."""
-        table = open_table(X)
+        given = pair(X, y, sample_weight)
+        table = open_table(given.X)
         if len(table) == 0 or len(table.columns) == 0:
             lacking = "feature" if len(table) else "sample"
             raise DataError(
@@ -523,25 +534,39 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             )
         if len(table) < 2:
             raise DataError("fit needs at least two subjects; got 1 sample. Predicting takes one.")
-        weight = checked_weight(sample_weight, len(table))
-        outcome = read_outcome(y, zero_duration=self.zero_duration)
+        weight = checked_weight(given.sample_weight, len(table))
+        outcome = read_outcome(
+            given.y,
+            censored=given.censored,
+            event_name=given.event_name,
+            zero_duration=self.zero_duration,
+        )
         require_same_subjects(len(table), outcome)
+        warn_of_unknown_durations(outcome)
+        if given.censored is None:
+            warn_if_complete(outcome)
         kept = np.flatnonzero(informative(outcome))
         if len(kept) < len(outcome):
             table, outcome, weight = table[kept], outcome.take(kept), weight[kept]
         return Subjects(table, outcome, weight)
 
-    def _read_evaluation(self, eval_set: Any, causes: tuple[Any, ...]) -> Subjects:
+    def _read_evaluation(self, eval_set: Any, trained_on: Outcome) -> Subjects:
         try:
             X, y = eval_set
         except (TypeError, ValueError):
             raise DataError("eval_set must be a pair (X, y).") from None
-        outcome = read_outcome(y, causes=causes, zero_duration=self.zero_duration)
-        table = open_table(X)
+        given = pair(X, y)
+        outcome = read_outcome(
+            given.y,
+            causes=trained_on.causes,
+            censored=trained_on.censored if given.censored is None else given.censored,
+            zero_duration=self.zero_duration,
+        )
+        table = open_table(given.X)
         require_same_subjects(len(table), outcome)
         if len(table) == 0:
             raise DataError("eval_set must have at least one subject; got 0. Leave it out.")
-        return Subjects(table, outcome, np.ones(len(outcome)))
+        return Subjects(table, outcome, checked_weight(given.sample_weight, len(table)))
 
     def _plan(self, prepared: Prepared | Streamed, seeds: list[int], base: int) -> Plan:
         return Plan(
@@ -617,6 +642,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         on_grid = end_follow_up(trained_on, prepared.cuts[-1])
         event_times = on_grid.duration[on_grid.event > 0]
         self.causes_ = list(trained_on.causes)
+        self.censored_ = list(trained_on.censored)
         self.encoding_ = prepared.encoding
         self.time_grid_ = prepared.cuts
         self.median_event_time_ = float(np.median(event_times))

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from survtrace import curves
 from survtrace.data.covariates import open_table
 from survtrace.data.encoding import Encoding
+from survtrace.data.real_numbers import real_numbers
 from survtrace.errors import DataError, DataWarning, SettingError, row_name
 from survtrace.network.assembly import Network
 
@@ -127,7 +127,7 @@ class Forecast:
         return 4096 if self.device.type == "cuda" else 512 // self.network.shape.n_members
 
     def _starts(self, after: ArrayLike, n_subjects: int) -> Tensor:
-        start = numbers_or_nan(after)
+        start = numbers_or_nan(after, "conditional_after")
         if start.shape not in ((), (n_subjects,)) or not (np.isfinite(start) & (start >= 0)).all():
             raise DataError(
                 "conditional_after must be a time of zero or more, or one for each of the "
@@ -137,7 +137,7 @@ class Forecast:
         return self.on_device(np.pad(whole, (0, -n_subjects % BLOCK), mode="edge")).view(-1, 1)
 
 
-def _require_finite(answers: Float[Tensor, "subject *rest"], first: int = 0) -> None:
+def _require_finite(answers: Tensor, first: int = 0) -> None:
     """Refuse to answer where the network overflows; ``first`` is the number of the first row."""
     finite = torch.isfinite(answers)
     if not finite.all():
@@ -149,10 +149,12 @@ def _require_finite(answers: Float[Tensor, "subject *rest"], first: int = 0) -> 
         )
 
 
-def numbers_or_nan(values: Any) -> Array:
+def numbers_or_nan(values: Any, name: str = "times") -> Array:
     """Floats; NaN, which every door refuses, for what is no number."""
     try:
-        return np.asarray(values, dtype=np.float64)
+        return real_numbers(values, name)
+    except DataError:
+        raise
     except (TypeError, ValueError):
         return np.asarray(np.nan)
 

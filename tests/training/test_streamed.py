@@ -195,6 +195,34 @@ def test_a_disk_too_small_is_refused_before_anything_is_written(path, monkeypatc
         SurvTRACE(**tiny).fit(path, ROLES)
 
 
+def test_a_file_teaches_who_is_censored_as_memory_does(three_causes, tmp_path, tiny):
+    X, y = three_causes
+    words = y["event"].map({0: "well", 1: "a", 2: "b", 3: "c"})
+    stored(X, y.assign(event=words), tmp_path / "t.parquet")
+    with pytest.raises(DataError, match="nobody is censored, though there are several labels"):
+        SurvTRACE(**tiny).fit(tmp_path / "t.parquet", ROLES)
+    est = SurvTRACE(**tiny).fit(tmp_path / "t.parquet", {**ROLES, "censored": "Well"})
+    assert (est.causes_, est.censored_) == (["a", "b", "c"], ["well"])
+    assert est.score(tmp_path / "t.parquet", ROLES) == pytest.approx(
+        est.score(X, y.assign(event=words)), abs=1e-12
+    )
+    stored(X, y, tmp_path / "t.parquet")
+    codes = SurvTRACE(**tiny).fit(tmp_path / "t.parquet", ROLES)
+    assert codes.censored_ == [0]
+    np.testing.assert_array_equal(est.predict(X), codes.predict(X))
+
+
+def test_a_file_without_anybody_censored_is_accepted_with_one_warning(three_causes, tmp_path):
+    X, y = three_causes
+    files = stored(X, y.assign(event=1), tmp_path / "t.parquet")
+    with (
+        pytest.warns(DataWarning, match="nobody is censored") as caught,
+        prepare_streamed(files, **DEFAULTS) as streamed,
+    ):
+        assert streamed.trained_on.causes == (1,)
+    assert len(caught) == 1
+
+
 def test_the_scratch_file_is_closed_whatever_happens(path):
     files = CohortFiles(path, read_roles(ROLES))
     with pytest.raises(KeyboardInterrupt), prepare_streamed(files, **DEFAULTS) as streamed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,8 +13,9 @@ from typing import Any
 
 import pandas as pd
 
+from survtrace.data.outcome import read_outcome
 from survtrace.data.parquet import parquet_columns, parquet_pieces, parquet_schema
-from survtrace.errors import DataError
+from survtrace.errors import DataError, DataWarning
 
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".feather")
 STANDARD = "-"  # standard input or output, as CSV
@@ -61,6 +63,7 @@ def split_outcome(
     event: str,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
+    censored: Sequence[Any] | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Covariates and outcome of a table that holds both.
 
@@ -74,6 +77,9 @@ def split_outcome(
         Columns that are no covariates.
     categorical
         Covariates whose numbers are codes; they get a category dtype.
+    censored
+        Labels that mean censored, where the usual words do not. The outcome keeps them in its
+        ``attrs``, beside the name of the event column, where `read_outcome` finds both.
 
     Examples
     --------
@@ -85,7 +91,13 @@ def split_outcome(
     require_columns(table.columns, [duration, event, *drop, *categorical])
     X = table.drop(columns=[duration, event, *drop])
     X = X.astype({name: "category" for name in categorical if name in X})
-    return X, pd.DataFrame({"event": table[event], "duration": table[duration]})
+    y = pd.DataFrame({"event": table[event], "duration": table[duration]})
+    y.attrs["event_name"] = event
+    if censored is not None:
+        with warnings.catch_warnings(action="ignore", category=DataWarning):  # the fit warns
+            read_outcome(y, censored=censored, zero_duration=0.0)  # refuses labels not there
+        y.attrs["censored"] = list(censored)
+    return X, y
 
 
 def require_columns(columns: Iterable[str], names: Sequence[str], most: int = 30) -> None:

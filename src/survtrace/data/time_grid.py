@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.data.outcome import Outcome
+from survtrace.data.real_numbers import real_numbers
 from survtrace.errors import DataError, DataWarning, SettingError
 
 
@@ -28,9 +29,11 @@ def quantile_cuts(outcome: Outcome, n_intervals: int) -> NDArray[np.float64]:
     """
     event_times = outcome.duration[outcome.event > 0]
     if len(event_times) == 0:
+        meant = f" by {', '.join(map(repr, outcome.censored))}" if outcome.censored else ""
+        seen = f"at least one subject must have an event; all {len(outcome)} are censored{meant}."
         raise DataError(
-            f"at least one subject must have an event; all {len(outcome)} are censored. "
-            "Check which label means censored: it must be 0 or 'censored'."
+            f"{seen} If other labels mean that, name them: censored=... in Surv.from_arrays.",
+            in_command=f"{seen} If other labels mean that, name them: --censored LABEL.",
         )
     quantiles = np.quantile(event_times, np.linspace(0, 1, n_intervals + 1)[1:])
     return np.unique(np.concatenate([[0.0], quantiles]))
@@ -45,7 +48,9 @@ def checked_cuts(time_grid: ArrayLike) -> NDArray[np.float64]:
     [0.0, 12.0, 24.0, 60.0]
     """
     try:
-        cuts = np.asarray(time_grid, dtype=np.float64).ravel()
+        cuts = real_numbers(time_grid, "time_grid").ravel()
+    except DataError:
+        raise
     except (TypeError, ValueError):
         cuts = np.empty(0)
     if len(cuts) and cuts[0] > 0:

@@ -14,9 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.data.outcome import read_outcome
 from survtrace.metrics.censoring import usable_times
-from survtrace.metrics.inputs import Floats, pick_cause, read_probabilities, read_times
+from survtrace.metrics.inputs import (
+    Floats,
+    pick_cause,
+    read_outcome,
+    read_probabilities,
+    read_times,
+)
 from survtrace.metrics.score import Score
 from survtrace.metrics.weights import Part, Ties, Weights, read_weights
 

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
-from survtrace.data.outcome import read_outcome
 from survtrace.errors import SettingError
 from survtrace.metrics.censoring import usable_times
-from survtrace.metrics.inputs import Floats, pick_cause, read_probability, read_times
+from survtrace.metrics.inputs import Floats, pick_cause, read_outcome, read_probability, read_times
 from survtrace.metrics.weights import Part, Ties, Weights, read_weights
 
 FEWEST = 10  # events to be expected in a bin of a test

@@ -15,6 +15,7 @@ from survtrace.data.columns import read_column
 from survtrace.data.covariates import Covariate, infer_covariates
 from survtrace.data.encoding import Encoded, Encoding, learn_encoding
 from survtrace.data.outcome import Outcome
+from survtrace.data.real_numbers import real_numbers
 from survtrace.data.time_grid import (
     StayScale,
     checked_cuts,
@@ -126,7 +127,9 @@ def checked_weight(sample_weight: ArrayLike | None, n_subjects: int) -> NDArray[
     if sample_weight is None:
         return np.ones(n_subjects)
     try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
+        weight = real_numbers(sample_weight, "sample_weight")
+    except DataError:
+        raise
     except (TypeError, ValueError):
         weight = np.empty(0)
     bad = weight.shape != (n_subjects,) or not np.isfinite(weight).all() or (weight < 0).any()
