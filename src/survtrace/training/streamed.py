@@ -20,6 +20,7 @@ from survtrace.data.records import Layout
 from survtrace.data.spool import Spooled
 from survtrace.data.time_grid import warn_of_sparse_causes
 from survtrace.errors import DataError, SettingError
+from survtrace.inspection.files import plan_files, require_levels
 from survtrace.training.passes import Counting, Writing, spool
 from survtrace.training.preparation import choose_cuts, stay_scale
 
@@ -65,6 +66,7 @@ def prepare_streamed(
     *,
     seeds: list[int],
     categorical: Sequence[str | int] | None,
+    columns: Any = None,
     n_intervals: int,
     time_grid: ArrayLike | None,
     validation_fraction: float,
@@ -78,10 +80,14 @@ def prepare_streamed(
     say who makes the two passes; by default this process does, and its scratch file, in the folder
     for temporary files, is gone at the end.
     """
-    covariates = files.covariates(categorical)
+    planned = plan_files(files, zero_duration, categorical=categorical, columns=columns)
+    planned.require_answers()
+    covariates = planned.covariates
     counting = Counting(files, covariates, seeds, validation_fraction, zero_duration)
     census = _checked(take(counting), files)
-    encoding, trained_on = census.encoding(covariates), census.outcome()
+    encoding = census.encoding(covariates, planned.left_out, planned.words())
+    require_levels(encoding, columns)
+    trained_on = census.outcome()
     cuts = choose_cuts(trained_on, n_intervals, time_grid)
     warn_of_sparse_causes(census.n_events, len(cuts) - 1)
     weight = None if files.roles.weight is None else census.weight.mean
