@@ -23,6 +23,7 @@ from survtrace.inspection.texts import (
     are_dates,
     are_distinct,
     are_sentences,
+    is_named_like_a_code,
     is_named_like_an_identifier,
     spellings,
 )
@@ -65,6 +66,8 @@ def inspect_column(
     """
     told = (*entry.missing, *missing)
     kind = "categorical" if categorical else entry.kind
+    if kind == "covariate":
+        kind = "categorical" if series.dtype.is_temporal() else kind
     if kind and kind not in COVARIATE_KINDS:
         return _set_aside(series, kind)
     try:
@@ -133,13 +136,14 @@ def _of_numbers(series: nw.Series[Any], entry: Entry, told: tuple[str, ...]) -> 
         "numerical",
         markers=markers,
         covariate=covariate,
-        asked=entry.kind == "numerical",
+        asked=bool(entry.kind),
     )
     if not finding.asked and (why := _numbers_that_name_rows(series.name, values, len(everything))):
         return replace(
             finding, use="left out", reason=why, role="identifier", covariate=None, content=""
         )
-    return replace(finding, warnings=(*_sentinels(values), *_impossible(values, entry)))
+    warnings = (*_sentinels(values), *_impossible(values, entry), *_codes(finding, values))
+    return replace(finding, warnings=warnings)
 
 
 def _numbers_that_name_rows(name: str, values: NDArray[np.float64], n_rows: int) -> str:
@@ -190,6 +194,13 @@ def _sentinels(values: NDArray[np.float64]) -> tuple[str, ...]:
         else:
             break
     return tuple(found)
+
+
+def _codes(finding: Finding, values: NDArray[np.float64]) -> tuple[str, ...]:
+    """Whole numbers whose name says that they stand for something else."""
+    if finding.asked or not len(values) or not is_named_like_a_code(finding.name):
+        return ()
+    return ("numbers that seem to be codes: if so, say categorical",) if _are_whole(values) else ()
 
 
 def _impossible(values: NDArray[np.float64], entry: Entry) -> tuple[str, ...]:

@@ -12,10 +12,11 @@ from typing import Any
 
 from survtrace.errors import SettingError
 
-KINDS = ("numerical", "categorical", "ignore", "identifier", "date", "text", "duration", "event")
-COVARIATE_KINDS = ("numerical", "categorical")
+COVARIATE_KINDS = ("numerical", "categorical", "covariate")  # the last one: use it, as it is
+KINDS = (*COVARIATE_KINDS, "ignore", "identifier", "date", "text", "duration", "event")
 _SAME = {
     "ignored": "ignore",
+    "use": "covariate",
     "drop": "ignore",
     "id": "identifier",
     "number": "numerical",

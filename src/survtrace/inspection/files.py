@@ -18,12 +18,13 @@ def plan_files(
     files: CohortFiles,
     zero_duration: str,
     *,
+    causes: Sequence[Any] | None = None,
     categorical: Sequence[str | int] | None = None,
     columns: Any = None,
 ) -> Plan:
     """What will be done with each column of a cohort in files, by its first block of rows."""
     files.covariate_names()
-    for block in files.blocks(zero_duration=zero_duration, span=range(1)):
+    for block in files.blocks(causes=causes, zero_duration=zero_duration, span=range(1)):
         table = block.table if len(block.kept) == len(block.table) else block.table[block.kept]
         return plan_columns(table, block.outcome, categorical=categorical, columns=columns)
     return plan_columns(

@@ -73,8 +73,9 @@ def _of_levels(
     if place is None:
         return None
     n_codes = len(outcome.causes) + 1
-    table = np.zeros((int(place.max()) + 1, n_codes), dtype=np.int64)
-    np.add.at(table, (place, outcome.event), 1)
+    n_levels = int(place.max()) + 1
+    table = np.bincount(place * n_codes + outcome.event, minlength=n_levels * n_codes)
+    table = table.reshape(n_levels, n_codes)
     totals = table.sum(axis=1)
     if (totals > 0).sum() < 2:
         return None
@@ -146,6 +147,6 @@ def _of_duration(
         if step == 1:
             break
     straight = abs(np.corrcoef(values[rows], outcome.duration[rows])[0, 1])
-    if by_rank > 1 - 1e-9 and straight > 1 - 1e-6:
+    if straight > 0.9999:
         return Leak("a copy of the duration, perhaps in another unit", certain=True)
     return Leak(f"ordered as the duration is (rank correlation {by_rank:.3f})", certain=False)

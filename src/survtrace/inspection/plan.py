@@ -12,13 +12,13 @@ import pandas as pd
 from survtrace.data.columns import Levels, read_column, text_levels
 from survtrace.data.covariates import Covariate, are_positions, infer_covariates, names_of
 from survtrace.data.outcome import Outcome
+from survtrace.data.tables import HINTS
 from survtrace.errors import DataError
 from survtrace.inspection.column import inspect_column
 from survtrace.inspection.dictionary import Entry, read_dictionary, require_names
 from survtrace.inspection.finding import Finding
 from survtrace.inspection.leaks import find_leak
 
-HINTS = "survtrace"  # what `read_table` notes about a file, in the attrs of a pandas frame
 NOT_COVARIATES = ("ignore", "identifier", "date", "text", "duration", "event")
 
 

@@ -38,6 +38,9 @@ _NAMED_ID = re.compile(
     r"patientnr|casenr|studienr|barcode|sample)(?:[^a-z]|$)",
     re.IGNORECASE,
 )
+_NAMED_CODE = re.compile(
+    r"(?:^|[^a-z])(?:\w*code|zip|plz|postleitzahl|icd\d*|ops)(?:[^a-z]|$)", re.I
+)
 
 
 def share(texts: Sequence[str], counts: NDArray[np.int64], test: re.Pattern[str]) -> float:
@@ -70,6 +73,11 @@ def is_named_like_an_identifier(name: str) -> bool:
     """
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).replace("_", " ")
     return _NAMED_ID.search(words) is not None
+
+
+def is_named_like_a_code(name: str) -> bool:
+    """Whether a name speaks of numbers that stand for something else, such as postcodes."""
+    return _NAMED_CODE.search(name) is not None
 
 
 def are_distinct(n_distinct: int, n_rows: int) -> bool:
