@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple, cast
 
 import narwhals as nw
@@ -13,7 +14,7 @@ from survtrace.data.covariates import Covariate
 from survtrace.data.missing import MARKERS, is_plain_number
 from survtrace.data.text_numbers import parse_distinct
 from survtrace.data.units import same_unit
-from survtrace.errors import DataError, row_name
+from survtrace.errors import DataError, DataWarning, row_name
 
 
 class Levels(NamedTuple):
@@ -115,6 +116,15 @@ def _numbers_in_text(
             f"{row_name(first_row + first)}, {text!r} {why}). Correct them, or leave them empty.",
         )
     _require_same_unit(read.units, covariate)
+    if read.kinds and not covariate.in_text:
+        kinds = sorted({kind for some in read.kinds.values() for kind in some})
+        n_changed = np.isin(place, [i for i, text in enumerate(texts) if text in read.kinds]).sum()
+        warnings.warn(
+            f"column {covariate.name!r} holds numbers written as text, which it did not in fit: "
+            f"{', '.join(kinds)}, in {n_changed} of {len(place)} values. They are read as numbers.",
+            DataWarning,
+            stacklevel=4,
+        )
     return np.append(read.numbers, np.nan)[place]
 
 

@@ -36,6 +36,8 @@ class Covariate:
         What to show beside and in place of the name.
     low, high
         The smallest and largest number that are possible; others are refused.
+    in_text
+        Whether the numbers that were learned from were written as text.
     levels
         Levels in their spelling; a text that differs in case or spaces only is one of them.
     """
@@ -49,6 +51,7 @@ class Covariate:
     label: str = ""
     low: float | None = None
     high: float | None = None
+    in_text: bool = False
     levels: tuple[str, ...] = ()
 
     @property
@@ -220,7 +223,19 @@ def kind_of(series: nw.Series[Any]) -> Kind:
 
 
 def _kind_of_objects(series: nw.Series[Any]) -> Kind:
-    kind = pd.api.types.infer_dtype(series.to_list(), skipna=True)
+    values = series.to_list()
+    odd = next((v for v in values if isinstance(v, list | dict | set | np.ndarray)), None)
+    if odd is not None:
+        raise DataError(
+            f"column {series.name!r} holds a {type(odd).__name__} in a cell; a covariate is one "
+            "value a row."
+        )
+    kind = pd.api.types.infer_dtype(values, skipna=True)
+    if kind == "complex":
+        raise DataError(
+            f"column {series.name!r} holds complex numbers; covariates must be real. Split the "
+            "parts."
+        )
     if kind.startswith(("date", "time", "period")):
         raise DataError(
             f"column {series.name!r} holds dates or times ({kind}), which have no scale of "

@@ -20,6 +20,7 @@ from survtrace.data.text_files import (
     drop_empty,
     find_decimal,
     find_format,
+    has_leading_zeros,
     remark,
     text_source,
 )
@@ -75,6 +76,8 @@ def _read_text(path: Path, reading: Reading) -> tuple[pd.DataFrame, str]:
     source = text_source(path)
     found = find_format(source, reading)
     table = pd.read_csv(source, **found.options())
+    if str(path) != STANDARD and has_leading_zeros(path, found):
+        table = _with_codes_as_text(table, path, found)
     if found.row_names:
         table = table.reset_index(drop=True)
     require_separated(path, list(table.columns), found.sep)
@@ -85,6 +88,17 @@ def _read_text(path: Path, reading: Reading) -> tuple[pd.DataFrame, str]:
     if decimal == "," and str(path) != STANDARD:
         table = _with_points_as_text(table, path, found)
     return table, decimal
+
+
+def _with_codes_as_text(table: pd.DataFrame, path: Path, found: TextFormat) -> pd.DataFrame:
+    """Columns in which numbers have leading zeros ("007"), as the texts they are."""
+    names = [str(name) for name, dtype in table.dtypes.items() if dtype.kind in "iuf"]
+    if not names or found.row_names:
+        return table
+    options: dict[str, Any] = found.options()
+    texts = pd.read_csv(path, **options, usecols=names, dtype=dict.fromkeys(names, object))
+    codes = [n for n in names if texts[n].str.fullmatch(r"\s*0[0-9]+\s*").eq(True).any()]
+    return table.assign(**{name: texts[name] for name in codes})
 
 
 def _with_points_as_text(table: pd.DataFrame, path: Path, found: TextFormat) -> pd.DataFrame:
@@ -143,6 +157,8 @@ def split_outcome(
     require_columns(table.columns, [duration, event, *drop, *categorical])
     X = table.drop(columns=[duration, event, *drop])
     X = X.astype({name: "category" for name in categorical if name in X})
+    if categorical:
+        X.attrs[HINTS] = {**X.attrs.get(HINTS, {}), "categorical": list(categorical)}
     y = pd.DataFrame({"event": table[event], "duration": _numbers_in(table, duration)})
     return X, y
 

@@ -86,13 +86,12 @@ def are_distinct(n_distinct: int, n_rows: int) -> bool:
 
 
 def are_sentences(texts: Sequence[str], counts: NDArray[np.int64]) -> bool:
-    """Whether texts are written freely: many distinct ones, of several words."""
-    n_rows = int(counts.sum())
-    if n_rows < N_FEW or len(texts) < max(20, 0.2 * n_rows):
+    """Whether texts are written freely: many that occur once or twice, of several words."""
+    if int(counts.sum()) < N_FEW or len(texts) < 20 or (counts <= 2).mean() < 0.5:
         return False
-    words = np.array([len(text.split()) for text in texts])
-    length = np.array([len(text) for text in texts])
-    return bool(np.average(words, weights=counts) >= 3 and np.average(length, weights=counts) >= 15)
+    rare = [text for text, n in zip(texts, counts.tolist(), strict=True) if n <= 2]
+    words = np.mean([len(text.split()) for text in rare])
+    return bool(words >= 4 and np.mean([len(text) for text in rare]) >= 20)
 
 
 def spellings(texts: Sequence[str], counts: NDArray[np.int64]) -> dict[str, list[str]]:
