@@ -9,8 +9,9 @@ from typing import Any
 import narwhals as nw
 import pandas as pd
 
-from survtrace.data.columns import Levels, read_column, text_levels
+from survtrace.data.columns import Levels, read_column
 from survtrace.data.covariates import Covariate, are_positions, infer_covariates, names_of
+from survtrace.data.missing import MARKERS
 from survtrace.data.outcome import Outcome
 from survtrace.data.summary import summarise
 from survtrace.data.tables import HINTS
@@ -179,7 +180,8 @@ def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Find
     if found.use == "question" or (found.asked and found.covariate is None):
         return found
     if found.covariate is None:
-        leak = find_leak(text_levels(table[found.name]), outcome)
+        as_levels = Covariate(found.name, "categorical", missing=MARKERS)
+        leak = find_leak(read_column(table, as_levels), outcome)
         if leak is None or not leak.certain:
             return found
         return replace(found, reason=f"{found.reason}; {leak.reason}")

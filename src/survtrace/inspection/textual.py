@@ -21,6 +21,7 @@ from survtrace.inspection.texts import (
     are_dates,
     are_distinct,
     are_sentences,
+    is_named_like_a_person,
     is_named_like_an_identifier,
     spellings,
 )
@@ -59,7 +60,14 @@ def inspect_texts(
         if are_sentences(texts.text, texts.counts):
             reason = f"free text: {len(texts.text)} distinct texts of several words"
             return _without_values(finding, "text", reason)
-        named = is_named_like_an_identifier(series.name) and 2 * len(texts.text) > texts.n_rows
+        if (
+            texts.n_rows >= N_FEW
+            and len(texts.text) > N_CODES
+            and is_named_like_a_person(series.name)
+        ):
+            reason = f"names of people, by its name: {len(texts.text)} distinct texts"
+            return _without_values(finding, "identifier", reason)
+        named = is_named_like_an_identifier(series.name) and 2 * len(texts.text) >= texts.n_rows
         if are_distinct(len(texts.text), texts.n_rows) or (named and texts.n_rows >= N_FEW):
             reason = f"identifier: {len(texts.text)} distinct texts in {rows(texts.n_rows)}"
             return _without_values(finding, "identifier", reason)
