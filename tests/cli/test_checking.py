@@ -90,8 +90,8 @@ def test_a_dictionary_is_drafted_and_read_again(survtrace, export, tmp_path):
 def test_a_question_ends_with_code_2_and_the_way_out(survtrace, tmp_path):
     table = pd.DataFrame(
         {
-            "lab": ["1,234", "5,678"] * 30,
-            "age": range(60),
+            "lab": ["1,234", "5,678", "2,345"] * 20,
+            "age": [40 + row % 30 for row in range(60)],
             "months": np.linspace(1, 9, 60),
             "died": [0, 1] * 30,
         }

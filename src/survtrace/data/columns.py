@@ -105,7 +105,7 @@ def _numbers_in_text(
     unreadable = np.append(read.unreadable, False)[place]
     if unreadable.any():
         first = int(np.flatnonzero(unreadable)[0])
-        text = texts[place[first]]
+        text = texts[place[first]][:40]
         why = "could be one of two numbers" if read.ambiguous[place[first]] else "is no number"
         raise DataError(
             f"column {covariate.name!r} is numerical; {unreadable.sum()} of {len(place)} values "

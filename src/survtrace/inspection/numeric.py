@@ -118,6 +118,8 @@ def find_sentinels(values: NDArray[np.float64]) -> tuple[str, ...]:
         for code, others in ((high, values[values < high]), (low, values[values > low])):
             if code not in SENTINELS or len(others) < 2:
                 continue
+            if abs(code) == 9 and not are_whole(others):  # a code of one digit is one among codes
+                continue
             gap = min(abs(others.min() - code), abs(others.max() - code))
             far = gap > others.max() - others.min() and others.max() > others.min()
             if far or (code <= -9 and others.min() >= 0):
