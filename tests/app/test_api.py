@@ -114,7 +114,7 @@ def test_values_far_from_the_training_rows_are_told_of(client):
     ("question", "words"),
     [
         ({"subjects": []}, "X must have at least one subject; got 0 sample"),
-        ({"subjects": [{"age": "old"}]}, "column 'age' is numerical; got String"),
+        ({"subjects": [{"age": "old"}]}, "column 'age' is numerical; 1 of 1 values"),
         ({"subjects": [{}], "times": [-1]}, "times must be a flat sequence of numbers of zero or"),
         ({"subjects": [{"age": [61]}]}, "body.subjects.0.age: a covariate is one value a row"),
         ({"subjects": [{"sex": {"at birth": "f"}}]}, "a covariate is one value a row"),

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from survtrace.cli import learning, screen, studying, using
+from survtrace.cli import checking, learning, screen, studying, using
 from survtrace.cli.options import Quiet
 from survtrace.errors import SurvtraceError
 
@@ -23,6 +23,7 @@ EXTRAS = {
     "optuna": "tune",
     "matplotlib": "plots",
     "pyarrow": "parquet",
+    "openpyxl": "excel",
     "ray": "distributed",
     "shap": "explain",
     "jinja2": "report",
@@ -43,6 +44,7 @@ OUTCOME = "--duration months --event cause"
 EXAMPLES: dict[Callable[..., None], str] = {
     studying.demo: "survtrace demo --out demo",
     studying.datasets: "survtrace datasets flchain --out flchain.csv",
+    checking.check: f"survtrace check patients.csv {OUTCOME}",
     learning.fit: f"survtrace fit patients.csv {OUTCOME} --id patient --out model",
     using.predict: "survtrace predict model new.csv --times 12,60 --id patient --out out.parquet",
     using.evaluate: f"survtrace evaluate model held_out.csv {OUTCOME} --horizons 12,60",

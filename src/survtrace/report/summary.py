@@ -161,7 +161,9 @@ def _read(est: SurvTRACE, X: Any, y: Any) -> Subjects:
     if len(table) == 0:
         raise DataError("a report needs subjects to score; X has no rows. Check how it was read.")
     require_same_subjects(len(table), outcome)
-    return read_frame(est, select_columns(table, est.encoding_.covariates).to_native()), outcome
+    return read_frame(
+        est, select_columns(table, est.encoding_.covariates, est.encoding_.left_out).to_native()
+    ), outcome
 
 
 def _read_training(est: SurvTRACE, train: Any) -> Subjects:

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from survtrace.data.batches import Cohort, Draws, InMemory, draw_validation
 from survtrace.data.columns import read_column
-from survtrace.data.covariates import Covariate, infer_covariates
 from survtrace.data.encoding import Encoded, Encoding, learn_encoding
 from survtrace.data.outcome import Outcome
 from survtrace.data.real_numbers import real_numbers
@@ -26,6 +25,7 @@ from survtrace.data.time_grid import (
     warn_of_sparse_causes,
 )
 from survtrace.errors import DataError
+from survtrace.inspection.plan import Plan, plan_columns
 from survtrace.losses.propensity import ips_weights, propensities
 
 
@@ -72,6 +72,7 @@ def prepare(
     *,
     seeds: list[int],
     categorical: Sequence[str | int] | None,
+    columns: Any = None,
     n_intervals: int,
     time_grid: ArrayLike | None,
     validation_fraction: float,
@@ -88,7 +89,9 @@ def prepare(
     draws = _draw(on_grid, evaluation, validation_fraction, seeds)
     used = np.unique(draws.training)
     trained_on = outcome.take(used)
-    encoding = _learn(table, used, infer_covariates(table, categorical))
+    planned = plan_columns(table, outcome, categorical=categorical, columns=columns)
+    planned.require_answers()
+    encoding = _learn(table, used, planned)
     cuts = choose_cuts(trained_on, n_intervals, time_grid)
     warn_of_late_events(outcome.n_events, on_grid.n_events, cuts[-1])
     warn_of_sparse_causes(end_follow_up(trained_on, cuts[-1]).n_events, len(cuts) - 1)
@@ -141,12 +144,11 @@ def checked_weight(sample_weight: ArrayLike | None, n_subjects: int) -> NDArray[
     return weight
 
 
-def _learn(
-    table: nw.DataFrame[Any], used: NDArray[np.int64], covariates: Sequence[Covariate]
-) -> Encoding:
+def _learn(table: nw.DataFrame[Any], used: NDArray[np.int64], planned: Plan) -> Encoding:
     """Learn from some rows; an error names a row by its number in the whole table."""
+    covariates = planned.covariates
     try:
-        return learn_encoding(table[used], covariates)
+        return learn_encoding(table[used], covariates, planned.left_out, remarks=planned.words())
     except DataError:
         for covariate in covariates:
             read_column(table, covariate)

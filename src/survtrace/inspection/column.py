@@ -1,0 +1,99 @@
+"""One column: what its values look like, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import narwhals as nw
+
+from survtrace.data.columns import TEXTS
+from survtrace.data.covariates import kind_of
+from survtrace.errors import DataError
+from survtrace.inspection.dictionary import COVARIATE_KINDS, Entry
+from survtrace.inspection.distinct import present_texts
+from survtrace.inspection.finding import Finding, covariate_of
+from survtrace.inspection.numeric import inspect_numbers
+from survtrace.inspection.texts import are_distinct
+from survtrace.inspection.textual import inspect_texts
+
+
+def inspect_column(
+    series: nw.Series[Any], entry: Entry, *, categorical: bool, decimal: str, missing: Iterable[str]
+) -> Finding:
+    """Find out what a column holds and what will be done with it.
+
+    Parameters
+    ----------
+    series
+        The column.
+    entry
+        What the data dictionary says about it.
+    categorical
+        Whether the user has named it categorical.
+    decimal, missing
+        The decimal mark and the marks of missing values that hold for the whole table, "" and ()
+        if nothing was said.
+    """
+    told = (*entry.missing, *missing)
+    kind = "categorical" if categorical else entry.kind
+    if kind == "covariate":
+        kind = "categorical" if series.dtype.is_temporal() else kind
+    if kind and kind not in COVARIATE_KINDS:
+        return _set_aside(series, kind)
+    try:
+        by_type = kind_of(series)
+    except DataError as error:
+        if kind == "categorical" and series.dtype.is_temporal():
+            by_type = "categorical"
+        else:
+            return Finding(
+                series.name, "dates", _span(series), series.null_count(), "question", str(error)
+            )
+    if by_type == "numerical" and kind != "categorical":
+        return inspect_numbers(series, entry, told)
+    is_text = series.dtype == nw.String or series.dtype in (nw.Object, nw.Unknown)
+    if is_text or kind == "numerical":
+        return inspect_texts(series, entry, kind, entry.decimal or decimal, told)
+    return _of_categories(series, entry, told, asked=bool(kind))
+
+
+def _set_aside(series: nw.Series[Any], role: str) -> Finding:
+    """A column of which the user has said that it is no covariate."""
+    words = {"duration": "the outcome", "event": "the outcome", "ignore": "to be ignored"}
+    reason = f"{words.get(role, role)}, says the dictionary"
+    n_missing = series.null_count()
+    return Finding(series.name, "", "", n_missing, "left out", reason, role, asked=True)
+
+
+def _of_categories(
+    series: nw.Series[Any], entry: Entry, told: tuple[str, ...], *, asked: bool
+) -> Finding:
+    """Categories, truth values, or numbers that the user calls categorical: as they are."""
+    texts = present_texts(series, told, usual=())
+    covariate = covariate_of(
+        series.name, "categorical", entry, missing=(*entry.missing, *texts.markers)
+    )
+    if series.dtype in TEXTS and not asked and are_distinct(len(texts.text), texts.n_rows):
+        reason = f"identifier: {len(texts.text)} distinct levels in {texts.n_rows:,} rows"
+        return Finding(
+            series.name, "categories", "", texts.n_missing, "left out", reason, "identifier"
+        )
+    read_as = "truth values" if series.dtype == nw.Boolean else "categories"
+    if series.dtype.is_numeric():
+        read_as = "numbers"
+    return Finding(
+        series.name,
+        read_as,
+        texts.in_words(),
+        texts.n_missing,
+        "categorical",
+        markers=texts.markers,
+        warnings=texts.many_levels() if series.dtype in TEXTS else (),
+        covariate=covariate,
+        asked=asked,
+    )
+
+
+def _span(series: nw.Series[Any]) -> str:
+    return f"{series.min()} to {series.max()}" if series.dtype.is_temporal() else ""
