@@ -138,9 +138,11 @@ def _of_numbers_in_text(
         unit=entry.unit or next(iter(units), ""),
     )
     changes: dict[str, int] = {}
+    examples: dict[str, str] = {}
     for text, n in zip(texts.text, texts.counts.tolist(), strict=True):
         for change in read.kinds.get(text, ()):
             changes[change] = changes.get(change, 0) + n
+            examples.setdefault(change, text)
     warnings = (
         *find_sentinels(np.repeat(read.numbers, texts.counts)[np.repeat(readable, texts.counts)]),
     )
@@ -152,6 +154,7 @@ def _of_numbers_in_text(
         reason=f"numbers written as text in {rows(n_numbers)}",
         markers=markers,
         changes=changes,
+        examples=examples,
         warnings=warnings,
         covariate=covariate,
     )
