@@ -112,8 +112,8 @@ def _require_distinct(names: list[str]) -> None:
 
 def _table_of_array(X: Any) -> nw.DataFrame[Any]:
     if isinstance(X, np.ma.MaskedArray):
-        is_number = X.dtype.kind in "biuf"
-        X = X.astype(float).filled(np.nan) if is_number else X.astype(object).filled(None)
+        masked: Any = X.astype(float if X.dtype.kind in "biuf" else object)
+        X = masked.filled(np.nan)
     array = np.asarray(X)
     if array.dtype.kind == "c":
         raise DataError("X must hold real numbers; Complex data not supported. Split the parts.")
