@@ -25,17 +25,21 @@ class Baseline(ABC):
     search_space
         For each setting worth tuning, the values a fair comparison tries; their product is
         small (4 to 8 combinations).
+    pool_below, max_columns
+        What `Design` does with rare levels; by default nothing.
     causes_
         Labels of the causes, sorted.
     """
 
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {}
     categorical: Sequence[str | int] | None
+    pool_below: int = 1
+    max_columns: int | None = None
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to a raw table and its outcome; subjects censored at 0 are left out."""
         outcome = read_outcome(y)
-        self.design_ = Design(X, self.categorical)
+        self.design_ = Design(X, self.categorical, self.pool_below, self.max_columns)
         design = self.design_.matrix(X)
         require_same_subjects(len(design), outcome)
         followed = informative(outcome)
