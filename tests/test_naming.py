@@ -1,6 +1,7 @@
 """Predictions as a named frame say what the arrays say, and keep the rows' own labels."""
 
 import io
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -102,13 +103,15 @@ def test_functions_of_time_are_not_put_into_a_frame(fitted_three, some):
 
 
 def test_names_have_defaults_and_are_overruled_by_the_estimators(fitted_three):
-    class Named:
-        causes_, feature_names_in_ = fitted_three.causes_, fitted_three.feature_names_in_
-        cause_names_, time_unit_ = {2: "stroke"}, "months"
-        covariate_labels_ = {"age": "Age (years)"}
-        card_ = {"n_subjects": 5}
-
-    names = names_of(Named())
+    named = SimpleNamespace(
+        causes_=fitted_three.causes_,
+        feature_names_in_=fitted_three.feature_names_in_,
+        cause_names_={2: "stroke"},
+        time_unit_="months",
+        covariate_labels_={"age": "Age (years)"},
+        card_={"n_subjects": 5},
+    )
+    names = names_of(named)
     assert [names.cause(label) for label in (1, 2)] == ["cause 1", "stroke"]
     assert [names.covariate(name) for name in ("age", "sex")] == ["Age (years)", "sex"]
     assert names.time("12") == "12 months"

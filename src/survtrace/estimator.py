@@ -381,8 +381,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any, time: float | None = None, *, as_frame: bool = False) -> Any:
         """Probability of each state at a time: event-free, cause 1, .. K; rows sum to 1.
 
-        ``time`` is by default the median event time of the training rows. With ``as_frame`` the
-        columns are ``survival_12``, ``incidence_1_12`` and so on, as in `predict_survival_function`.
+        ``time`` is by default the median event time of the training rows. With ``as_frame`` a
+        pandas frame with the columns ``survival_12``, ``incidence_1_12`` and so on.
         """
         check_is_fitted(self)
         times = [self.median_event_time_ if time is None else time]

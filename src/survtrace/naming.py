@@ -74,6 +74,36 @@ def names_of(est: Any) -> Names:
     )
 
 
+def card_words(names: Names) -> str:
+    """Say in a sentence from whom and when a model learned; empty without a card.
+
+    Examples
+    --------
+    >>> card = {"fitted_on": "2026-03-01", "n_subjects": 1200, "n_events": {"1": 310}}
+    >>> card_words(Names({1: "relapse"}, {}, card=card))
+    'Learned on 2026-03-01 from 1,200 subjects with 310 events.'
+    """
+    card = names.card
+    if "n_subjects" not in card:
+        return ""
+    day = f" on {str(card['fitted_on'])[:10]}" if card.get("fitted_on") else ""
+    n_events = sum(card.get("n_events", {}).values())
+    broken_off = " Training was interrupted." if card.get("interrupted") else ""
+    return (
+        f"Learned{day} from {card['n_subjects']:,} subjects with {n_events:,} "
+        f"event{'' if n_events == 1 else 's'}.{broken_off}"
+    )
+
+
+def card_events(names: Names) -> list[tuple[str, int]]:
+    """List how many training subjects had an event of each cause, and how many were censored."""
+    by_text = {str(label): text for label, text in names.causes.items()}
+    events = names.card.get("n_events", {})
+    rows = [(by_text.get(label, label), int(n)) for label, n in events.items()]
+    censored = names.card.get("n_censored")
+    return rows + ([] if censored is None else [("censored", int(censored))])
+
+
 def default_cause_name(label: Any) -> str:
     """Name a cause by its text, or by "cause" and its number.
 

@@ -77,6 +77,11 @@ class OneCauseBaseline(Baseline):
                 f"{name} takes one cause; y has {list(outcome.causes)}. "
                 f"Use CauseSpecific({name}), which fits one for each."
             )
+        if not outcome.event.any():
+            raise DataError(
+                f"{type(self).__name__} needs at least one event; none of {len(outcome)} subjects "
+                f"has one of {outcome.causes[0]!r}. Give it more rows."
+            )
         return super().fit(X, outcome)
 
     def _incidence(self, design: Floats, times: Floats) -> Floats:

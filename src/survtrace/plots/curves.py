@@ -41,7 +41,7 @@ def plot_incidence(
     times
         Shape (time,).
     incidence, deviation
-        Shape (cause, time).
+        Shape (cause, time). A deviation that is NaN, as one member has, draws no band.
     causes
         A label for each cause.
     unit, title, ax
@@ -135,7 +135,8 @@ def plot_stacked(
         layer.set_hatch(HATCHES[k % len(HATCHES)])
     edges = np.cumsum(incidence, axis=0)
     ax.plot(times, edges.T, color="black", lw=0.8)
-    for k, spread in enumerate([] if deviation is None else np.asarray(deviation)):
+    known = deviation is not None and not np.isnan(np.asarray(deviation)).all()
+    for k, spread in enumerate(np.asarray(deviation) if known else []):
         at = (len(times) * (np.array([0.3, 0.6, 0.9]) + 0.08 * k / len(causes))).astype(int)
         ax.errorbar(times[at], edges[k, at], 2 * spread[at], color="black", fmt="none", lw=1.5,
                     capsize=3)  # fmt: skip

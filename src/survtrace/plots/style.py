@@ -34,8 +34,8 @@ def mark(k: int) -> dict[str, Any]:
 
 
 def two_deviations(curves: ArrayLike, deviation: ArrayLike | None) -> Band | None:
-    """Two deviations to each side, within 0 and 1."""
-    if deviation is None:
+    """Two deviations to each side, within 0 and 1; none where no deviation is known."""
+    if deviation is None or np.isnan(np.asarray(deviation, dtype=np.float64)).all():
         return None
     middle, spread = np.asarray(curves), 2 * np.asarray(deviation)
     return np.clip(middle - spread, 0, 1), np.clip(middle + spread, 0, 1)
@@ -52,7 +52,7 @@ def draw_curves(
     times, curves = np.asarray(times), np.asarray(curves)
     for k, label in enumerate(labels):
         ax.plot(times, curves[k], lw=2, label=str(label), **line(k))
-        if band is not None:
+        if band is not None and not np.isnan(band[0][k]).all():
             ax.fill_between(times, band[0][k], band[1][k], color=line(k)["color"], alpha=0.15, lw=0)
     ax.set_xlim(times[0], times[-1])
 
