@@ -64,8 +64,8 @@ def names_of(est: Any) -> Names:
     >>> names.cause(2), names.covariate("age"), names.time("12")
     ('cause 2', 'age', '12 months')
     """
-    causes = {label: default_cause_name(label) for label in est.causes_}
-    covariates = {str(name): str(name) for name in est.feature_names_in_}
+    causes = {label: default_cause_name(label) for label in getattr(est, "causes_", ())}
+    covariates = {str(name): str(name) for name in getattr(est, "feature_names_in_", ())}
     return Names(
         {**causes, **(getattr(est, "cause_names_", None) or {})},
         {**covariates, **(getattr(est, "covariate_labels_", None) or {})},

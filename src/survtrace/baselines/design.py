@@ -74,7 +74,7 @@ class Design:
 
     def _sparse(self, table: Any) -> sparse.csr_matrix:
         encoded = self.encoding.encode(table)
-        pooled = encoded._replace(rows=self._column_of[encoded.rows])
+        pooled = encoded._replace(rows=self._column_of[encoded.rows].astype(np.int32))
         return pooled.design(len(self._column_of))[:, self._columns]
 
     def _levels(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:

@@ -153,8 +153,11 @@ def _calibration(summary: Summary) -> Iterator[Image]:
         figure, ax = _canvas(SMALL)
         own = ends[cause] < ends.max() / SQUEEZED
         plot_calibration(
-            *(groups[name] for name in ("predicted", "observed")),
-            **{name: groups[name] for name in ("low", "high", "size")},
+            groups["predicted"],
+            groups["observed"],
+            low=groups["low"],
+            high=groups["high"],
+            size=groups["size"],
             colour=COLOURS[k % len(COLOURS)],
             limit=float(ends[cause] if own else ends.max()),
             title=_short(names.cause(cause)) + (" (scale of its own)" if own else ""),

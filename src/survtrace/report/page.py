@@ -245,18 +245,18 @@ def _score_tables(scores: Scores) -> Iterator[dict[str, Any]]:
         yield {"cause": cause, "kinds": kinds}
 
 
-def _differences(scores: Scores) -> dict[str, Any]:
-    """A column for each rival and score, a row for each cause."""
-    gaps = scores.differences
-    columns = list(dict.fromkeys(zip(gaps["rival"], gaps["score"], strict=True)))
-    names = ("difference", "low", "high")
-    rows = []
+def _differences(scores: Scores) -> list[dict[str, Any]]:
+    """For each cause a row for each baseline: the differences of IBS and of C."""
+    gaps, names = scores.differences, ("difference", "low", "high")
+    groups = []
     for cause in dict.fromkeys(gaps["cause"]):
-        ends = [_ends(_pick(gaps, cause=cause, rival=r, score=kind), names) for r, kind in columns]
-        formats = [(1000, 2) if kind == "IBS" else (1, 3) for _, kind in columns]
-        cells = [interval(each, *shown) for each, shown in zip(ends, formats, strict=True)]
-        rows.append({"cause": cause, "cells": cells})
-    return {"columns": columns, "rows": rows}
+        rows = []
+        for rival in dict.fromkeys(gaps["rival"]):
+            own = _pick(gaps, cause=cause, rival=rival)
+            brier, order = (_ends(_pick(own, score=kind), names) for kind in ("IBS", "C"))
+            rows.append((rival, interval(brier, 1000, 2), interval(order)))
+        groups.append({"cause": cause, "rows": rows})
+    return groups
 
 
 def _calibration(summary: Summary) -> Iterator[dict[str, Any]]:

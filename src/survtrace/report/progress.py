@@ -21,7 +21,8 @@ def progress_of_steps(verbose: bool | str) -> Iterator[Tell]:
     console = Console(stderr=True)
     shown = console.is_terminal if verbose == "auto" else bool(verbose)
     columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    settings = {"console": console, "disable": not shown, "transient": console.is_terminal}
-    with Progress(*columns, **settings) as progress:
+    with Progress(
+        *columns, console=console, disable=not shown, transient=console.is_terminal
+    ) as progress:
         task = progress.add_task("report", total=None)
         yield lambda words: progress.update(task, description=words)

@@ -119,7 +119,7 @@ def foretell(
     >>> rivals.foretold["Aalen-Johansen"].incidence.shape
     (300, 2, 1)
     """
-    found, notes, left_out = {}, [], []
+    found, notes, left_out, n_pooled = {}, [], [], 0
     alike = (list(est.causes_), est.censoring_, est.score_times_, est.zero_duration)
     for rival in _rivals(est, random_state):
         try:
@@ -144,6 +144,13 @@ def foretell(
             found[rival.name] = Foretold(times, incidence, *alike)
             n_learning = len(X) * (FOLDS - 1) // FOLDS if train is None else len(train[0])
             notes += _notes(rival, fits, n_learning, names_of(est))
+            n_pooled = max(n_pooled, *map(_pooled, fits), 0)
+    if n_pooled:
+        notes.append(
+            "Levels of categorical covariates that are too rare for the baselines (fewer than "
+            f"{POOL_BELOW} learning subjects, or beyond the {MAX_COLUMNS} columns allowed) share "
+            f"a column with the others of their covariate: {n_pooled:,} in all."
+        )
     return Rivals(found, _how(len(X), train, random_state), tuple(notes), tuple(left_out))
 
 
@@ -203,7 +210,7 @@ def _require_size(rival: _Rival, est: SurvTRACE, n_scored: int) -> None:
 
 
 def _notes(rival: _Rival, fits: list[Any], n_learning: int, names: Names) -> list[str]:
-    """Say which settings were chosen, and what was pooled or not learned from."""
+    """Say which settings were chosen, and how many rows were not learned from."""
     said = []
     if isinstance(fits[0], CauseSpecificCox):
         chosen = [
@@ -213,13 +220,6 @@ def _notes(rival: _Rival, fits: list[Any], n_learning: int, names: Names) -> lis
         said.append(
             f"{rival.name}: ridge {', '.join(chosen)}, chosen from {min(RIDGES):g} to "
             f"{max(RIDGES):g} by cross-validation on its learning rows."
-        )
-    pooled = max((_pooled(fit) for fit in fits), default=0)
-    if pooled:
-        said.append(
-            f"{rival.name}: {pooled:,} levels of categorical covariates are too rare (fewer than "
-            f"{POOL_BELOW} learning subjects, or beyond the {MAX_COLUMNS} columns allowed) and "
-            "share a column with the others of their covariate."
         )
     if rival.learning_rows is not None and n_learning > rival.learning_rows:
         said.append(
@@ -267,7 +267,7 @@ def _cross_fitted(
     tell: Tell,
 ) -> tuple[Floats, list[Any]]:
     incidence = np.empty((len(X), len(outcome.causes), len(times)))
-    fits = []
+    fits: list[Any] = []
     for others, fold in _folds(outcome, random_state):
         tell(f"fitting {rival.name}, fold {len(fits) + 1} of {FOLDS}")
         fit = _fit_some(rival, X.iloc[others], outcome.take(others), random_state)

@@ -190,4 +190,12 @@ def _importance(
     some, their = X.iloc[drawn], outcome.take(drawn)
     table = permutation_importance(est, some, their, n_repeats=n_repeats, random_state=random_state)
     agreement = faithfulness(covariate_relevance(est, some), table)
-    return Importance(table, tuple(str(agreement).splitlines()), len(some), n_repeats)
+    return Importance(table, _named(est, str(agreement)), len(some), n_repeats)
+
+
+def _named(est: SurvTRACE, agreement: str) -> tuple[str, ...]:
+    """The sentences on each cause, with the cause's name in front."""
+    for label in est.causes_:
+        name = names_of(est).cause(label)
+        agreement = agreement.replace(f"Cause {label}: ", f"{name[:1].upper()}{name[1:]}: ")
+    return tuple(agreement.splitlines())
