@@ -113,7 +113,8 @@ function levelInput(covariate, id, write) {
 function searchInput(covariate, id, write) {
   const known = new Set(covariate.levels);
   const input = element("input", { type: "text", id, list: `${id}-levels`, autocomplete: "off", "aria-describedby": `${id}-usual` });
-  input.addEventListener("input", () => write(known.has(input.value) ? input.value : NaN));
+  input.addEventListener("input", () => { if (known.has(input.value)) write(input.value); });
+  input.addEventListener("change", () => { if (input.value && !known.has(input.value)) write(NaN); });
   // A browser lists only what matches the text: emptied on entering, so that all can be seen.
   input.addEventListener("focus", () => { input.placeholder = input.value; input.value = ""; });
   input.addEventListener("blur", () => {

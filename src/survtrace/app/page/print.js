@@ -22,7 +22,8 @@ export function sheet({ schema, letter, values, when, horizon, answer, states, i
   const outside = ({ name, low, high }) => low !== null && values[name] !== null && (values[name] < low || values[name] > high);
   const given = answer.after > 0 ? ` Known to be event-free until ${when(answer.after)}.` : "";
   const unusual = schema.covariates.some(outside);
-  return element("article", { class: schema.covariates.length > 20 ? "sheet many" : "sheet" },
+  const count = schema.covariates.length, crowded = count > 60 ? "very many" : count > 20 ? "many" : "";
+  return element("article", { class: `sheet ${crowded}` },
     element("h1", {}, letter ? `Predicted risks of patient ${letter}` : "Predicted risks"),
     element("p", { class: "by-hand" }, "Name or number (by hand):"),
     element("p", {}, modelWords(schema.model), ` Printed on ${new Date().toISOString().slice(0, 10)}.${given}`),
