@@ -41,6 +41,22 @@ def test_each_cause_is_a_line_with_its_name_and_values():
     assert not ax.collections
 
 
+def test_causes_are_named_by_a_mapping_or_as_causes_with_a_number():
+    named = plot_incidence(TIMES, INCIDENCE, {1: "heart", 2: "other"})
+    assert [line.get_label() for line in named.lines] == ["heart", "other"]
+    numbered = plot_stacked(TIMES, INCIDENCE, [1, 2])
+    labels = numbered.get_legend_handles_labels()[1]
+    assert labels == ["cause 1", "cause 2", "event-free"]
+
+
+def test_covariates_keep_a_given_order_in_panels_that_share_an_axis():
+    ax = plot_importance(
+        [0.1, 0.3], [0, 0.2], [0.2, 0.4], ["sex", "age"], ordered=True, colour="red"
+    )
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["sex", "age"]
+    assert ax.lines[-1].get_color() == "red"
+
+
 def test_a_band_stays_between_0_and_1():
     ax = plot_incidence(TIMES, INCIDENCE, [1, 2], deviation=np.full((2, 3), 0.8))
     heights = np.concatenate([band.get_paths()[0].vertices[:, 1] for band in ax.collections])

@@ -32,7 +32,7 @@ def test_training_rows_are_what_rivals_are_fitted_on(of_three_causes):
     est, (X, y), train = of_three_causes.est, of_three_causes.scored, of_three_causes.train
     rows = train[0], read_outcome(train[1])
     found = foretell(est, X, read_outcome(y), rows, TIMES, random_state=0).foretold
-    cox = CauseSpecificCox(ridge="search", pool_below=20, max_columns=100, n_grid=500)
+    cox = CauseSpecificCox(ridge="search", pool_below=10, max_columns=100, n_grid=500)
     for name, rival in {"Aalen-Johansen": AalenJohansen(), "Cox": cox}.items():
         expected = rival.fit(*train).predict_cumulative_incidence(X, TIMES)
         np.testing.assert_allclose(found[name].incidence, expected)
@@ -90,5 +90,5 @@ def test_a_table_too_large_for_a_baseline_leaves_it_out(of_three_causes, monkeyp
     )
     found = foretell(est, X, read_outcome(y), None, TIMES, random_state=0)
     assert list(found.foretold) == ["Aalen-Johansen", "Cox"]
-    assert "Cox learned from 50 of" in found.notes[-1]
+    assert any("Cox learned from 50 of" in note for note in found.notes)
     assert "more than the 10 that it predicts for" in found.left_out[0]

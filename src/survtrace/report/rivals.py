@@ -30,7 +30,7 @@ from survtrace.report.progress import Tell, say_nothing
 Floats = NDArray[np.float64]
 FLOOR, COX, FOREST = "Aalen-Johansen", "Cox", "Forest"
 FOLDS = 5
-POOL_BELOW, MAX_COLUMNS = 20, 100  # rare levels share a column; columns of a design
+POOL_BELOW, MAX_COLUMNS = 10, 100  # rare levels share a column; columns of a design
 
 
 @dataclass(frozen=True, eq=False)
