@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import torch
+from sklearn.exceptions import NotFittedError
 
 from survtrace import DataError, DataWarning, SavedFileError, Surv, SurvTRACE, TrainingError, load
 from survtrace.metrics import (
@@ -15,7 +17,7 @@ from survtrace.metrics import (
     d_calibration,
     integrated_brier_score,
 )
-from survtrace.training import step
+from survtrace.training import loop, step
 
 
 @pytest.fixture
@@ -210,6 +212,44 @@ def test_a_loss_that_turns_non_finite(monkeypatch, one_cause, tiny):
     with pytest.raises(TrainingError, match=r"finite; it is not at epoch \d, batch \d"):
         est.fit(*one_cause)
     assert np.isfinite(est.predict(one_cause[0])).all()
+
+
+@pytest.mark.parametrize("broken_epoch", [0, 2])
+@pytest.mark.parametrize("broken", [np.nan, np.inf])
+def test_a_validation_loss_that_turns_non_finite(
+    monkeypatch, one_cause, tiny, broken, broken_epoch
+):
+    real, calls = loop.validation_loss, []
+
+    def breaks(*arguments):
+        losses = real(*arguments)
+        if len(calls) == broken_epoch:
+            losses[1] = broken
+        calls.append(None)
+        return losses
+
+    monkeypatch.setattr(loop, "validation_loss", breaks)
+    est = SurvTRACE(**{**tiny, "max_epochs": 5})
+    words = rf"validation loss must stay finite; it is not at epoch {broken_epoch} for .*\(s\) 1\."
+    with pytest.raises(TrainingError, match=words):
+        est.fit(*one_cause)
+    if broken_epoch == 0:
+        with pytest.raises(NotFittedError, match="not fitted"):
+            est.predict(one_cause[0])
+    else:
+        assert np.isfinite(est.predict(one_cause[0])).all()
+        assert est.history_["epoch"].max() == broken_epoch - 1
+        assert np.isfinite(est.history_["validation_loss"]).all()
+
+
+def test_a_network_that_is_damaged_gives_no_numbers(one_cause, tiny):
+    X, y = one_cause
+    est = SurvTRACE(**{**tiny, "max_epochs": 1}).fit(X, y)
+    with torch.no_grad():
+        est.network_.level.fill_(np.nan)
+    for method in (est.predict, est.predict_quantile, est.predict_cumulative_hazard_function):
+        with pytest.raises(DataError, match="predictions must be finite; .* not for row 0"):
+            method(X)
 
 
 def test_a_bad_saved_estimator(fitted_one, tmp_path):

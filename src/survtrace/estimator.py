@@ -22,6 +22,7 @@ from survtrace.data.blocks import CohortFiles
 from survtrace.data.covariates import open_table
 from survtrace.data.outcome import informative, read_outcome, require_same_subjects
 from survtrace.data.roles import is_path, read_roles
+from survtrace.data.time_grid import end_follow_up
 from survtrace.errors import DataError, SettingError
 from survtrace.losses.objective import Tasks
 from survtrace.metrics import censoring_survival, integrated_brier_score
@@ -72,7 +73,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
     n_intervals
         Intervals of constant hazard, cut at even quantiles of the event times.
     time_grid
-        Cut points of your own instead.
+        Cut points of your own instead. Follow-up ends with the last: later events are not learned
+        from, and their subjects are censored there, with a warning that counts them.
     width, depth, n_heads, hidden, head_depth
         Size of a token, number of encoder layers, attention heads, inner size of the
         feed-forward networks and heads, layers of each head (1 or 2).
@@ -265,7 +267,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         extrapolate
             What times beyond the grid get: "constant" (with a warning), "nan", or "raise".
         return_std
-            Also return the standard deviation between members.
+            Also return the standard deviation between members; NaN if there is only one, whose
+            deviation is not known.
         return_array
             False gives a `CurveFunction` for each subject instead, shape (subject,), called like
             scikit-survival's step functions: ``[fn(12.0) for fn in functions]``. Its knots are
@@ -280,7 +283,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             _require_plain(conditional_after, return_std)
             return self._functions(X, times, curves.average_survival, [None])[:, 0]
 
-        def curve(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
+        def curve(hazard: Tensor, at: Place) -> Tensor:
             return curves.survival(hazard, at)
 
         found = self._curves(X, times, conditional_after, extrapolate, return_std, curve)
@@ -312,11 +315,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             every = range(len(self.causes_))
             return self._functions(X, times, curves.average_incidence, every)[:, chosen]
 
-        def curve(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
-            incidence = curves.incidence(hazard, at)[:, :, chosen]
-            if start is None:
-                return incidence
-            return incidence - curves.incidence(hazard, start)[:, :, chosen]
+        def curve(hazard: Tensor, at: Place) -> Tensor:
+            return curves.incidence(hazard, at)[:, :, chosen]
 
         found = self._curves(X, times, conditional_after, extrapolate, return_std, curve)
         return self._framed(X, found, INCIDENCE, times, cause) if as_frame else found
@@ -340,7 +340,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         chosen = self._cause_index(cause)
 
-        def curve(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
+        def curve(hazard: Tensor, at: Place) -> Tensor:
             return curves.net_incidence(hazard, at)[:, :, chosen]
 
         found = self._curves(X, times, None, extrapolate, return_std, curve)
@@ -425,12 +425,18 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
     def predict_rmst(
         self, X: Any, time: float, *, extrapolate: str = "constant", return_std: bool = False
     ) -> Any:
-        """Mean event-free time up to ``time`` (restricted mean survival time), shape (subject,)."""
+        """Mean event-free time up to ``time`` (restricted mean survival time), shape (subject,).
+
+        The area under the survival curve. Beyond the grid that curve is constant (with a
+        warning), as `predict_survival_function` says.
+        """
         check_is_fitted(self)
         cuts = self._forecast().on_device(self.time_grid_)
 
-        def curve(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
-            return curves.restricted_mean(hazard, cuts, at)
+        def curve(hazard: Tensor, at: Place) -> Tensor:
+            beyond = max(0.0, float(time) - float(cuts[-1]))
+            mean = curves.restricted_mean(hazard, cuts, at)
+            return mean + beyond * curves.survival(hazard, at) if beyond else mean
 
         means = self._curves(X, [time], None, extrapolate, return_std, curve)
         return (means[0][:, 0], means[1][:, 0]) if return_std else means[:, 0]
@@ -627,7 +633,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
     def _remember(self, prepared: Prepared | Streamed, network: Network, history: History) -> None:
         """Set what a fitted estimator knows."""
         trained_on = prepared.trained_on
-        event_times = trained_on.duration[trained_on.event > 0]
+        on_grid = end_follow_up(trained_on, prepared.cuts[-1])
+        event_times = on_grid.duration[on_grid.event > 0]
         self.causes_ = list(trained_on.causes)
         self.encoding_ = prepared.encoding
         self.time_grid_ = prepared.cuts

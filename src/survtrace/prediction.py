@@ -10,17 +10,18 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from survtrace import curves
 from survtrace.data.covariates import open_table
 from survtrace.data.encoding import Encoding
-from survtrace.errors import DataError, DataWarning, SettingError
+from survtrace.errors import DataError, DataWarning, SettingError, row_name
 from survtrace.network.assembly import Network
 
 Array = NDArray[np.float64]
-Curve = Callable[[Tensor, curves.Place, curves.Place | None], Tensor]
+Curve = Callable[[Tensor, curves.Place], Tensor]
 CURVE_ELEMENTS = 2**21
 BLOCK = 32
 
@@ -45,21 +46,30 @@ class Forecast:
     ) -> tuple[Array, Array | None]:
         """Mean over members of a curve at ``times``, and its standard deviation between them.
 
-        With ``after`` the curve is divided by survival until then. The curve function is told
-        where that is, since some curves count from there.
+        With ``after`` the curve is that of subjects event-free until then. One member has no
+        standard deviation: it is NaN.
         """
         table = open_table(X)
         n = len(table)
         start = None if after is None else self._starts(after, n)
+        asked, cuts = self.on_device(times).view(1, -1), self.on_device(self.cuts)
         means, deviations = [], []
         for first, hazard in self._pieces(table, len(times)):
-            own = None if start is None else start[first : first + hazard.shape[1]]
-            member_curves, alive = self._members(hazard, times, curve, own)
-            means.append((member_curves.mean(0) / alive.mean(0)).cpu())
+            if start is None:
+                member_curves = curve(hazard, curves.place(asked, cuts))
+                means.append(member_curves.mean(0).cpu())
+            else:
+                own = start[first : first + hazard.shape[1]]
+                member_curves = curve(*curves.after(hazard, cuts, own, asked))
+                share = curves.member_shares(hazard, curves.place(own, cuts))
+                share = share if member_curves.dim() == 3 else share.unsqueeze(2)
+                share = share.expand_as(member_curves)  # whose sum is 1 to rounding
+                means.append(((share * member_curves).sum(0) / share.sum(0)).cpu())
             if with_std:
-                deviations.append((member_curves / alive).std(0, correction=0).cpu())
-        deviation = torch.cat(deviations).numpy()[:n] if with_std else None
-        return torch.cat(means).numpy()[:n], deviation
+                deviation = member_curves.std(0, correction=0).cpu()
+                deviations.append(deviation if len(hazard) > 1 else deviation.fill_(torch.nan))
+        between = torch.cat(deviations).numpy()[:n] if with_std else None
+        return torch.cat(means).numpy()[:n], between
 
     def each(self, X: Any, size: int, answer: Callable[[Tensor], Tensor]) -> Array:
         """Any function of the members' hazards, batch by batch."""
@@ -73,23 +83,13 @@ class Forecast:
             pieces = [
                 self.network.attention(*batch).cpu() for batch in self._batches(open_table(X))
             ]
-        return torch.cat(pieces).numpy()[: len(open_table(X))]
+        weights = torch.cat(pieces)
+        _require_finite(weights)
+        return weights.numpy()[: len(open_table(X))]
 
     def on_device(self, values: ArrayLike) -> Tensor:
         """A float64 tensor beside the hazards."""
         return torch.as_tensor(np.asarray(values, dtype=np.float64), device=self.device)
-
-    def _members(
-        self, hazard: Tensor, times: Array, curve: Curve, start: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
-        """Each member's curve, and the survival until ``start`` to divide it by."""
-        asked, cuts = self.on_device(times).view(1, -1), self.on_device(self.cuts)
-        if start is None:
-            return curve(hazard, curves.place(asked, cuts), None), hazard.new_ones(1)
-        begin = curves.place(start, cuts)
-        member_curves = curve(hazard, curves.place(torch.maximum(asked, start), cuts), begin)
-        alive = curves.survival(hazard, begin).clamp(min=1e-300)
-        return member_curves, alive if member_curves.dim() == 3 else alive.unsqueeze(2)
 
     def _pieces(self, X: Any, size: int) -> Iterator[tuple[int, Tensor]]:
         """Hazards (member, subject, cause, interval) in pieces whose curves fit in memory."""
@@ -99,7 +99,9 @@ class Forecast:
         first = 0
         with torch.no_grad():
             for batch in self._batches(X):
-                for hazard in self.network.hazards(*batch).double().split(at_once, dim=1):
+                hazards = self.network.hazards(*batch)
+                _require_finite(hazards.transpose(0, 1), first)
+                for hazard in hazards.double().split(at_once, dim=1):
                     yield first, hazard
                     first += hazard.shape[1]
 
@@ -134,6 +136,18 @@ class Forecast:
             )
         whole = np.full(n_subjects, start)
         return self.on_device(np.pad(whole, (0, -n_subjects % BLOCK), mode="edge")).view(-1, 1)
+
+
+def _require_finite(answers: Float[Tensor, "subject *rest"], first: int = 0) -> None:
+    """Refuse to answer where the network overflows; ``first`` is the number of the first row."""
+    finite = torch.isfinite(answers)
+    if not finite.all():
+        bad = torch.nonzero(~finite.flatten(1).all(1))
+        raise DataError(
+            f"predictions must be finite; the network's are not for {row_name(first + int(bad[0]))}"
+            ". Its covariates are too large for it: correct them, or leave them out as missing. "
+            "If they are of the size seen in fit, the saved network is damaged: fit it again."
+        )
 
 
 def numbers_or_nan(values: Any) -> Array:

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from survtrace.data.covariates import Covariate
+from survtrace.data.magnitude import beyond_float, require_magnitude
 from survtrace.errors import DataError
 
 
@@ -34,9 +35,14 @@ def read_column(table: nw.DataFrame[Any], covariate: Covariate, first_row: int =
     >>> read_column(table, Covariate("sex", "categorical"))
     Levels(place=array([ 0, -1,  1]), text=['f', 'm'])
     """
-    if covariate.kind == "numerical":
-        return numbers(table, covariate, first_row)
-    return levels(table, covariate)
+    if covariate.kind == "categorical":
+        return levels(table, covariate)
+    try:
+        values = numbers(table, covariate, first_row)
+    except OverflowError:
+        values = beyond_float(table[covariate.name].to_list())
+    require_magnitude(values, covariate.name, first_row)
+    return values
 
 
 def numbers(

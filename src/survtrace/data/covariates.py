@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -36,7 +37,10 @@ def open_table(X: Any) -> nw.DataFrame[Any]:
     if sparse.issparse(X):
         raise DataError("X must be a dense table; got a sparse matrix. Pass X.toarray().")
     if isinstance(X, Mapping):
-        X = pd.DataFrame(X)
+        try:
+            X = pd.DataFrame(X)
+        except OverflowError:  # whole numbers beyond any float, which are refused by name later
+            X = pd.DataFrame({name: np.array(values, dtype=object) for name, values in X.items()})
     if isinstance(X, pd.DataFrame):
         X = X.set_axis([str(name) for name in X.columns], axis=1)
         _require_distinct(list(X.columns))
@@ -60,7 +64,10 @@ def _table_of_array(X: Any) -> nw.DataFrame[Any]:
             "Expected 2D array; Reshape your data, for example X.reshape(-1, 1)."
         )
     frame = pd.DataFrame(array, columns=[f"x{j}" for j in range(array.shape[1])])
-    return nw.from_native(frame.infer_objects() if array.dtype == object else frame)
+    if array.dtype == object:
+        with suppress(OverflowError):  # whole numbers beyond any float are refused by name later
+            frame = frame.infer_objects()
+    return nw.from_native(frame)
 
 
 def infer_covariates(

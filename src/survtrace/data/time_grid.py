@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from math import inf
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -56,6 +58,51 @@ def checked_cuts(time_grid: ArrayLike) -> NDArray[np.float64]:
     return cuts
 
 
+def end_follow_up(outcome: Outcome, end: float) -> Outcome:
+    """Censor at ``end`` the subjects followed for longer: nothing after it is counted.
+
+    An event after the last cut is not an event at the last cut. Training, recalibration and
+    propensities all read outcomes that went through this function.
+
+    Examples
+    --------
+    >>> outcome = Outcome(np.array([3.0, 24.0, 30.0]), np.array([0, 1, 2]), (1, 2))
+    >>> ended = end_follow_up(outcome, end=24.0)
+    >>> ended.duration.tolist(), ended.event.tolist()
+    ([3.0, 24.0, 24.0], [0, 1, 0])
+    """
+    late = outcome.duration > end
+    return replace(
+        outcome,
+        duration=np.minimum(outcome.duration, end),
+        event=np.where(late, 0, outcome.event),
+    )
+
+
+class StayScale(NamedTuple):
+    """How durations are standardised for the length-of-stay task.
+
+    ``longest`` is the end of a time grid that leaves out events; without such a grid a duration
+    counts in full, also beyond the last event.
+    """
+
+    mean: float
+    deviation: float
+    longest: float = inf
+
+    @classmethod
+    def of(cls, trained_on: Outcome, end: float) -> StayScale:
+        """Mean and standard deviation of the training rows' durations, for a grid up to ``end``."""
+        if (trained_on.duration[trained_on.event > 0] <= end).all():
+            end = inf
+        duration = np.minimum(trained_on.duration, end)
+        return cls(float(duration.mean()), float(duration.std()) or 1.0, end)
+
+    def standardise(self, duration: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Durations in standard deviations from the mean."""
+        return (np.minimum(duration, self.longest) - self.mean) / self.deviation
+
+
 def locate(
     duration: NDArray[np.float64], cuts: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -73,6 +120,23 @@ def locate(
     start, end = cuts[interval], cuts[interval + 1]
     fraction = np.clip((duration - start) / (end - start), 0.0, 1.0)
     return interval.astype(np.int64), fraction
+
+
+def warn_of_late_events(n_events: Mapping[Any, int], left: Mapping[Any, int], end: float) -> None:
+    """Say how many events lie beyond the time grid.
+
+    ``n_events`` counts the events of each cause, ``left`` those up to ``end``.
+    """
+    n_all = sum(n_events.values())
+    n_late = n_all - sum(left.values())
+    if n_late:
+        warnings.warn(
+            f"{n_late} of {n_all} events lie beyond the time grid, which ends at {end:g}: these "
+            "subjects are censored there, event-free at its end. Choose a time_grid that ends "
+            "later to learn from them.",
+            DataWarning,
+            stacklevel=3,
+        )
 
 
 def warn_of_sparse_causes(events: Mapping[Any, int], n_intervals: int) -> None:

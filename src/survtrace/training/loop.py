@@ -70,6 +70,7 @@ def train(
                 _require_finite(training, epoch)
                 with state.average.in_place(state.whole):
                     validation = validation_loss(network, supply, members, crew)
+                    _require_finite_validation(validation, members, epoch)
                     improved = stopping.update(state.whole, validation, epoch)
                 history.add(epoch, members, training.mean(0), validation, improved)
                 bar.show(epoch, stopping.best_loss, stopping.stopped)
@@ -161,4 +162,17 @@ def _require_finite(losses: Float[Tensor, "step part member"], epoch: int) -> No
             f"the training loss must stay finite; it is not at epoch {epoch}, batch "
             f"{int(broken.nonzero()[0])}. The best parameters so far are kept. Lower lr, or look "
             "for extreme values among the covariates or weights."
+        )
+
+
+def _require_finite_validation(
+    losses: Float[Tensor, " member"], members: list[int], epoch: int
+) -> None:
+    broken = [members[m] for m in (~torch.isfinite(losses)).nonzero().flatten().tolist()]
+    if broken:
+        raise TrainingError(
+            f"the validation loss must stay finite; it is not at epoch {epoch} for member(s) "
+            f"{', '.join(map(str, broken))}. The best parameters of earlier epochs, if any, are "
+            "kept. Look for extreme values among the covariates of eval_set or of the rows held "
+            "out, or lower lr."
         )
