@@ -26,6 +26,7 @@ from survtrace.data.covariates import Kind, open_table
 from survtrace.errors import DataError, DataWarning
 from survtrace.estimator import SurvTRACE
 from survtrace.explain import attention_rollout
+from survtrace.naming import INCIDENCE, SURVIVAL, column_names
 from survtrace.prediction import Forecast, choose_device, read_times
 from survtrace.threads import threads
 
@@ -90,11 +91,17 @@ class Answers:
         )
 
     def predict(
-        self, subjects: Sequence[Mapping[str, Any]], times: Sequence[float] | None
+        self,
+        subjects: Sequence[Mapping[str, Any]],
+        times: Sequence[float] | None,
+        after: float = 0.0,
     ) -> Prediction:
-        """Curves of each subject at ``times``; a covariate not given is unknown."""
+        """Curves of each subject at ``times``, given that it is event-free at ``after``.
+
+        A covariate not given is unknown.
+        """
         with heard() as words:
-            asked, mean, deviation = self._states(self._table(subjects), times)
+            asked, mean, deviation = self._states(self._table(subjects), times, after)
         return Prediction.model_construct(
             times=asked.tolist(),
             causes=self.causes,
@@ -129,13 +136,21 @@ class Answers:
                 _warn(f"covariates that are no columns of the table are unknown: {_some(missing)}.")
             known = table.assign(**dict.fromkeys(missing))
             asked, mean, _ = self._states(known, times or [self.est.median_event_time_])
-        states = ["survival", *(f"incidence_{cause}" for cause in self.causes)]
-        columns = [f"{state}_{time:g}" for time in asked for state in states]
+        columns = [
+            name
+            for time in asked
+            for name in (
+                *column_names(SURVIVAL, time),
+                *column_names(INCIDENCE, time, self.causes),
+            )
+        ]
         numbers = mean.transpose(0, 2, 1).reshape(len(own), -1)
         added = pd.DataFrame(numbers.round(6), columns=columns, index=own.index)
         return Scored(pd.concat([own, added], axis=1), words)
 
-    def _states(self, X: pd.DataFrame, times: Sequence[float] | None) -> tuple[Array, Array, Array]:
+    def _states(
+        self, X: pd.DataFrame, times: Sequence[float] | None, after: float = 0.0
+    ) -> tuple[Array, Array, Array]:
         """Times; probability of each state, (subject, state, time), and its deviation.
 
         States are event-free and the causes; one pass gives what `predict_survival_function`
@@ -144,10 +159,16 @@ class Answers:
         asked, _ = read_times(times, self.est.time_grid_, "constant")
         if np.isinf(asked).any():
             raise DataError("times must be finite; got infinity. Ask for the end of the grid.")
+        end = self.est.time_grid_[-1]
+        if not 0 <= after < end:
+            raise DataError(
+                f"after must lie between 0 and {end:g}, where the curves end; got {after:g}. Give "
+                "an earlier time until which the subject is known to be event-free."
+            )
         self.limits.check(len(X), len(asked), 1 + len(self.causes))
         with threads(self.est.n_threads):
             mean, deviation = self.forecast.curve(
-                self._checked(X), asked, _all_states, with_std=True
+                self._checked(X), asked, _all_states, after or None, with_std=True
             )
         assert deviation is not None
         return asked, mean, deviation
@@ -163,17 +184,19 @@ class Answers:
         return pd.DataFrame({**columns, **dict.fromkeys(others[:NAMED])})
 
     def _checked(self, X: pd.DataFrame) -> pd.DataFrame:
-        """The same table; values far from the training rows are told of."""
+        """Warn of values far from the training rows, and hand the table on."""
         for name, covariate in self.covariates.items():
             if covariate.low is None or covariate.high is None:
                 continue
             values = pd.to_numeric(X[name], errors="coerce").to_numpy(np.float64, na_value=np.nan)
             outside = (values < covariate.low) | (values > covariate.high)
             if outside.any():
+                seen = f" ({values[outside][0]:g})" if len(X) == 1 else ""
                 _warn(
-                    f"{name!r} of {outside.sum()} subject(s) lies outside {covariate.low:g} to "
-                    f"{covariate.high:g}, where nearly all training subjects are; the curves are "
-                    "a guess there."
+                    f"{covariate.label}{seen} lies outside {covariate.low:g} to "
+                    f"{covariate.high:g}{covariate.unit and ' ' + covariate.unit}, where nearly "
+                    f"all training subjects are, for {outside.sum():,} of {len(X):,} subject(s); "
+                    "the curves are a guess there."
                 )
         return X
 
