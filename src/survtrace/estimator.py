@@ -29,6 +29,7 @@ from survtrace.network.assembly import Network, Shape
 from survtrace.paths import by_path, score_by_path
 from survtrace.prediction import Curve, Forecast, choose_device, read_times, threads
 from survtrace.settings import check_settings
+from survtrace.training.card import model_card
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.history import History
 from survtrace.training.level import recalibrate
@@ -116,6 +117,9 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         Covariates, in token order.
     history_ : DataFrame
         Losses of each epoch and member.
+    card_ : dict
+        When it was fitted, on how many subjects, events and missing values, and whether the fit
+        was interrupted; empty for a model saved by an earlier version.
 
     Examples
     --------
@@ -607,6 +611,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         self.feature_names_in_ = prepared.encoding.names
         self.n_features_in_ = len(prepared.encoding.covariates)
         self.history_ = history.frame()
+        self.card_ = model_card(prepared.counts, interrupted=history.interrupted)
         self.network_ = network
 
     def _fingerprint(self, prepared: Prepared | Streamed, plan: Plan) -> str:

@@ -2,12 +2,17 @@
 
 import io
 import json
+import os
+import shutil
+import signal
 import sys
+import time
 
 import numpy as np
 import pytest
 
 from survtrace import SurvTRACE, load
+from survtrace.training.history import History
 
 OUTCOME = ("--duration", "months", "--event", "cause")
 
@@ -151,6 +156,37 @@ def test_an_interrupted_fit_leaves_no_model(survtrace, table, tmp_path, small, m
     options = ("--id", "patient", "--out", tmp_path / "m")
     assert survtrace("fit", table, *OUTCOME, *options, *small).code == 130
     assert sorted(path.name for path in tmp_path.iterdir()) == ["patients.csv"]
+
+
+@pytest.fixture
+def interrupted(monkeypatch):
+    """Ctrl-C at the end of the first epoch."""
+    add = History.add
+
+    def interrupt(self, epoch, *details):
+        add(self, epoch, *details)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+
+    monkeypatch.setattr(History, "add", interrupt)
+
+
+@pytest.mark.filterwarnings("default::UserWarning")
+def test_an_interrupt_replaces_no_finished_model(
+    survtrace, model, table, tmp_path, small, interrupted
+):
+    out = tmp_path / "m"
+    shutil.copytree(model, out)
+    options = ("--id", "patient", "--out", out, "--force", "--hold-out", "0.25", *small)
+    code, shown, err = survtrace("fit", table, *OUTCOME, *options)
+    assert (code, shown) == (130, "")
+    assert f"interrupted after 1 epochs; what was learned is in {out}.interrupted" in err
+    assert load(out).card_["interrupted"] is False
+    unfinished = tmp_path / "m.interrupted"
+    assert load(unfinished).card_["interrupted"] is True
+    assert "interrupted" in survtrace("info", unfinished).out
+    held_out = tmp_path / "m.interrupted-held-out.csv"
+    assert "was interrupted before training" in survtrace("evaluate", unfinished, held_out).err
 
 
 def test_compare_passes_on_what_it_is_told(survtrace, table, tmp_path, monkeypatch):

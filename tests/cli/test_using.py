@@ -102,8 +102,10 @@ def test_an_interrupt_leaves_no_half_written_file(
     monkeypatch.setattr(SurvTRACE, "predict_cumulative_incidence", interrupted)
     monkeypatch.setattr("survtrace.streaming.read_pieces", in_small_pieces)
     (tmp_path / name).write_text("an earlier file")
-    ended = survtrace("predict", model, table, "--times", "8", "--out", tmp_path / name)
+    options = ("--times", "8", "--out", tmp_path / name, "--force")
+    ended = survtrace("predict", model, table, *options)
     assert ended.code == code
+    assert ("SIGTERM" in ended.err) == (ending == signal.SIGTERM)
     assert {path.name for path in tmp_path.iterdir()} == {"patients.csv", name}
     assert (tmp_path / name).read_text() == "an earlier file"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,27 +12,34 @@ import typer
 from survtrace.cli import screen
 from survtrace.cli.options import (
     Drop,
-    Duration,
-    Event,
+    Force,
     Gpu,
     Ids,
     Json,
+    KnownDuration,
+    KnownEvent,
     Model,
     Quiet,
     Ray,
     Table,
+    TableOptions,
     Workers,
+    outcome_columns,
     read_numbers,
-    read_subjects,
+    read_scored,
+    reads_table,
+    rows_as_in,
 )
-from survtrace.errors import SettingError
+from survtrace.cli.outputs import STANDARD, require_free
+from survtrace.errors import DataWarning, SettingError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-STANDARD = Path("-")
+    from survtrace import SurvTRACE
 
 
+@reads_table(outcome=False)
 def predict(
     model: Model,
     table: Table,
@@ -53,8 +61,11 @@ def predict(
     ray: Ray = False,
     workers: Workers = 2,
     gpu: Gpu = False,
+    force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
+    *,
+    how: TableOptions,
 ) -> None:
     """Write each subject's probabilities at given times; tables of any size, in little memory.
 
@@ -68,11 +79,16 @@ def predict(
         raise SettingError("--json would mingle with the table on standard output; pass --out.")
     if ray and out == STANDARD:
         raise SettingError("--ray writes a folder of Parquet files; pass its path as --out.")
+    require_free(out, force=force, inputs=[table, model])
     asked = read_numbers(times, "--times")
     est, total = load(model), count_rows(table)
     question: dict[str, Any] = {"keep": ids or (), "causes": not survival_only, "std": std}
     began = time.perf_counter()
-    with screen.hushed(quiet), screen.counting(total, quiet=quiet) as advance:
+    with (
+        screen.hushed(quiet),
+        screen.counting(total, quiet=quiet) as advance,
+        rows_as_in(table),
+    ):
         if ray:
             rows = distributed.predict_files(
                 est, table, out, asked, n_workers=workers, use_gpu=gpu, **question
@@ -87,11 +103,12 @@ def predict(
     screen.say(words if out == STANDARD else f"{words}; wrote {out}", quiet=quiet)
 
 
+@reads_table()
 def evaluate(
     model: Model,
     table: Table,
-    duration: Duration,
-    event: Event,
+    duration: KnownDuration = None,
+    event: KnownEvent = None,
     ids: Ids = None,
     drop: Drop = None,
     horizons: Annotated[
@@ -107,6 +124,8 @@ def evaluate(
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
+    *,
+    how: TableOptions,
 ) -> None:
     """Score a model on subjects it has not seen, each cause with 95 % intervals.
 
@@ -118,9 +137,11 @@ def evaluate(
 
     asked = None if horizons is None else read_numbers(horizons, "--horizons")
     est = load(model)
-    X, y = read_subjects(table, duration, event, ids, drop)
-    y_train = None if train is None else read_subjects(train, duration, event, None, None)[1]
-    with screen.hushed(quiet):
+    with screen.hushed(quiet), rows_as_in(table):
+        _warn_of_interrupted(est)
+        columns = outcome_columns(est, duration, event, ids, drop)
+        X, y = read_scored(est, table, columns, how)
+        y_train = None if train is None else read_scored(est, train, columns, how)[1]
         scores = score(est, X, y, horizons=asked, y_train=y_train)
     if json:
         screen.show_json(screen.records(scores))
@@ -129,18 +150,22 @@ def evaluate(
     screen.show_frame(_side_by_side(scores), title=title)
 
 
+@reads_table()
 def explain(
     model: Model,
     table: Table,
-    duration: Duration,
-    event: Event,
+    duration: KnownDuration = None,
+    event: KnownEvent = None,
     ids: Ids = None,
     drop: Drop = None,
     repeats: Annotated[int, typer.Option(min=1, help="Shuffles of each covariate.")] = 5,
     seed: Annotated[int, typer.Option(help="Of the shuffles.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Table for the importances.")] = None,
+    force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
+    *,
+    how: TableOptions,
 ) -> None:
     """Which covariates the predictions rely on, and where the network looked.
 
@@ -152,9 +177,12 @@ def explain(
     from survtrace.data.pieces import write_pieces
     from survtrace.explain import covariate_relevance, faithfulness, permutation_importance
 
+    require_free(out, force=force, inputs=[table, model])
     est = load(model)
-    X, y = read_subjects(table, duration, event, ids, drop)
-    with screen.hushed(quiet):
+    with screen.hushed(quiet), rows_as_in(table):
+        _warn_of_interrupted(est)
+        columns = outcome_columns(est, duration, event, ids, drop)
+        X, y = read_scored(est, table, columns, how)
         importance = permutation_importance(est, X, y, n_repeats=repeats, random_state=seed)
         relevance = covariate_relevance(est, X)
         agreement = faithfulness(relevance, importance)
@@ -176,11 +204,12 @@ def explain(
     typer.echo(str(agreement))
 
 
+@reads_table()
 def report(
     model: Model,
     table: Table,
-    duration: Duration,
-    event: Event,
+    duration: KnownDuration = None,
+    event: KnownEvent = None,
     ids: Ids = None,
     drop: Drop = None,
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
@@ -192,16 +221,22 @@ def report(
             help="What the model learned from; Aalen-Johansen and Cox are then fitted to it, too.",
         ),
     ] = None,
+    force: Force = False,
     quiet: Quiet = False,
+    *,
+    how: TableOptions,
 ) -> None:
     """Write a page on how a model does on subjects it has not seen; it opens offline and prints."""
     from survtrace import load
     from survtrace.report import write_report
 
+    require_free(out, force=force, inputs=[table, model, train])
     est = load(model)
-    X, y = read_subjects(table, duration, event, ids, drop)
-    learned = None if train is None else read_subjects(train, duration, event, ids, drop)
-    with screen.hushed(quiet):
+    with screen.hushed(quiet), rows_as_in(table):
+        _warn_of_interrupted(est)
+        columns = outcome_columns(est, duration, event, ids, drop)
+        X, y = read_scored(est, table, columns, how)
+        learned = None if train is None else read_scored(est, train, columns, how)
         path = write_report(est, X, y, out, title=title, train=learned)
     screen.say(f"wrote {path}", quiet=quiet)
 
@@ -211,7 +246,8 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8000,
     token: Annotated[
-        str | None, typer.Option(envvar="SURVTRACE_TOKEN", help="Ask visitors for this word.")
+        str | None,
+        typer.Option(envvar="SURVTRACE_TOKEN", help="Token that visitors must have."),
     ] = None,
     importance: Annotated[
         Path | None, typer.Option(help="Table that explain --out wrote, shown on the page.")
@@ -222,6 +258,17 @@ def serve(
     from survtrace.app import serve as run
 
     run(model, host=host, port=port, token=token, importance=importance, time_unit=time_unit)
+
+
+def _warn_of_interrupted(est: SurvTRACE) -> None:
+    """Say that a model is unfinished."""
+    if est.card_.get("interrupted"):
+        warnings.warn(
+            "the fit of this model was interrupted before training had ended; one that ran to its "
+            "end predicts better.",
+            DataWarning,
+            stacklevel=2,
+        )
 
 
 def _side_by_side(scores: pd.DataFrame) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""How a table file is written: separator, decimal mark, encoding, sheet, marks of missing values."""
+"""How a table file is written: separator, decimal mark, missing values, encoding, sheet."""
 
 from __future__ import annotations
 

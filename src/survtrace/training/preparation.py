@@ -17,6 +17,7 @@ from survtrace.data.outcome import Outcome
 from survtrace.data.time_grid import checked_cuts, locate, quantile_cuts, warn_of_sparse_causes
 from survtrace.errors import DataError
 from survtrace.losses.propensity import ips_weights, propensities
+from survtrace.training.card import CohortCounts, count_cohort
 
 
 class Prepared(NamedTuple):
@@ -27,6 +28,7 @@ class Prepared(NamedTuple):
     encoding: Encoding
     cuts: NDArray[np.float64]
     trained_on: Outcome
+    counts: CohortCounts
 
     @property
     def n_training(self) -> int:
@@ -78,6 +80,7 @@ def prepare(
     cuts = choose_cuts(trained_on, n_intervals, time_grid)
     warn_of_sparse_causes(trained_on.n_events, len(cuts) - 1)
     encoded = encoding.encode(table)
+    counts = count_cohort(encoding, encoded, outcome)
     if evaluation is not None:
         encoded = _append(encoded, encoding.encode(evaluation.table))
         outcome = _append_outcome(outcome, evaluation.outcome)
@@ -85,7 +88,7 @@ def prepare(
     weight = weight / weight[used].mean()
     ips_weight = _ips_weights(ips, encoded, outcome, used, ips_clip)
     cohort = _tensors(encoded, outcome, cuts, trained_on, weight, ips_weight)
-    return Prepared(cohort, draws, encoding, cuts, trained_on)
+    return Prepared(cohort, draws, encoding, cuts, trained_on, counts)
 
 
 def choose_cuts(

@@ -20,6 +20,7 @@ from survtrace.data.records import Layout
 from survtrace.data.spool import Spooled
 from survtrace.data.time_grid import warn_of_sparse_causes
 from survtrace.errors import DataError, SettingError
+from survtrace.training.card import CohortCounts
 from survtrace.training.passes import Counting, Writing, spool
 from survtrace.training.preparation import choose_cuts, stay_scale
 
@@ -34,6 +35,7 @@ class Streamed(NamedTuple):
     layout: Layout
     trained_on: Outcome
     fraction: float
+    counts: CohortCounts
 
     @property
     def encoding(self) -> Encoding:
@@ -88,7 +90,12 @@ def prepare_streamed(
     layout = Layout(encoding, cuts, len(census.causes), stay_scale(trained_on), weight)
     moved = census.shift if zero_duration == "shift" else zero_duration
     with keep(Writing(files, layout, census.causes, moved)) as spooled:
-        yield Streamed(spooled, layout, trained_on, validation_fraction)
+        counts = CohortCounts(
+            census.n_rows - census.n_empty,
+            census.n_events_of_all,
+            dict(zip(encoding.names.tolist(), census.n_missing.tolist(), strict=True)),
+        )
+        yield Streamed(spooled, layout, trained_on, validation_fraction, counts)
 
 
 def require_streamable(ips: str, recalibrate: bool | str, **given: Any) -> None:
