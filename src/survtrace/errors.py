@@ -37,6 +37,10 @@ class DataWarning(UserWarning):
     """Something in a table deserves a look, but the answer is still well defined."""
 
 
+class LearnedRowsWarning(DataWarning):
+    """A model is scored on rows it seems to have learned from."""
+
+
 # What a row is called, and the number of the first: positions from 0 in Python; the command line
 # counts the lines of a text file from 1, the header included, as an editor does.
 _row_naming: ContextVar[tuple[str, int]] = ContextVar("row_naming", default=("row", 0))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from survtrace.data.outcome import Outcome, read_outcome, require_same_subjects
 from survtrace.errors import DataError
+from survtrace.learned_rows import warn_of_learned_rows
 from survtrace.metrics import (
     CensoringSurvival,
     Score,
@@ -56,7 +57,7 @@ def evaluate(
         A fitted `SurvTRACE`, or what has its ``causes_``, ``censoring_``, ``score_times_``,
         ``zero_duration`` and ``predict_cumulative_incidence``.
     X, y
-        Subjects it has not learned from.
+        Subjects it has not learned from; on rows that it has there is a `LearnedRowsWarning`.
     horizons
         When; by default the 25, 50 and 75 % quantiles of the scored subjects' event times.
     y_train
@@ -84,6 +85,8 @@ def evaluate(
     ['C', 'AUC', 'Brier', 'predicted', 'observed', 'IBS']
     """
     outcome = read_outcome(y, causes=est.causes_, zero_duration=est.zero_duration)
+    if hasattr(est, "card_"):  # a baseline's does not say whom it learned from
+        warn_of_learned_rows(est, outcome)
     censoring = read_censoring(est.censoring_ if y_train is None else y_train, outcome)
     asked = _quartiles(outcome) if horizons is None else _checked(horizons, outcome)
     grid = est.score_times_[est.score_times_ <= censoring.last_usable]

@@ -6,7 +6,8 @@ import pytest
 
 from survtrace import SurvTRACE
 from survtrace.data.outcome import read_outcome
-from survtrace.report.overlap import check_rows, looks_learned, shared_subjects
+from survtrace.learned_rows import looks_learned
+from survtrace.report.overlap import check_rows, shared_subjects
 
 
 def read(subjects):

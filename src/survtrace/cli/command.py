@@ -110,9 +110,11 @@ def _users_mistake(error: Exception) -> str | None:
         return error.in_command
     if isinstance(error, OSError):
         return words_for(error)
-    if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
-        return (
-            f"this command needs {error.name}, which is not installed. Install it with: "
-            f"pip install 'survtrace[{EXTRAS[error.name]}]'"
-        )
+    if isinstance(error, ModuleNotFoundError):
+        name = (error.name or "").partition(".")[0]
+        if name in EXTRAS:
+            return (
+                f"this command needs {name}, which is not installed. Install it with: "
+                f"pip install 'survtrace[{EXTRAS[name]}]'"
+            )
     return None

@@ -14,7 +14,7 @@ import pandas as pd
 
 from survtrace.data.covariates import open_table, select_columns
 from survtrace.data.outcome import Outcome, read_outcome, require_same_subjects
-from survtrace.errors import DataError, DataWarning
+from survtrace.errors import DataError, DataWarning, LearnedRowsWarning
 from survtrace.estimator import SurvTRACE
 from survtrace.explain import covariate_relevance, faithfulness, permutation_importance
 from survtrace.explain.inputs import read_frame
@@ -149,7 +149,12 @@ def _said(caught: list[warnings.WarningMessage]) -> list[str]:
     for each in caught:
         if not issubclass(each.category, DataWarning):
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
-    ours = [str(each.message) for each in caught if issubclass(each.category, DataWarning)]
+    ours = [
+        str(each.message)
+        for each in caught
+        if issubclass(each.category, DataWarning)
+        and not issubclass(each.category, LearnedRowsWarning)  # that is an alert
+    ]
     return [f"{text[:1].upper()}{text[1:]}" for text in dict.fromkeys(ours)]
 
 
