@@ -13,7 +13,7 @@ from survtrace.errors import DataWarning
 # How far beyond the training rows' 1 and 99 % quantiles, in distances between the two, and the
 # share of ordinary rows that may lie there. A table is remarked on if it has five standard errors
 # more: one row far out, some rows of a small table a little out, or many rows of a large one.
-MARGINS = ((0.0, 0.02), (0.4, 0.0005), (0.75, 0.0))
+MARGINS = ((0.0, 0.02), (0.4, 0.002), (1.25, 0.0))
 FEWEST_ROWS = 50  # to judge a share by that has no margin
 
 
