@@ -95,12 +95,23 @@ def test_no_outcome_at_all(one_cause, tiny):
 
 @pytest.mark.parametrize(
     ("labels", "causes"),
-    [({0: 0, 1: 1, 2: 3, 3: 3}, [1, 3]), ({0: "x", 1: "y", 2: "x", 3: "x"}, ["x", "y"])],
+    [({0: 0, 1: 1, 2: 3, 3: 3}, [1, 3]), ({0: "Alive", 1: "y", 2: "x", 3: "x"}, ["x", "y"])],
 )
-def test_gaps_text_and_no_censoring_are_accepted(three_causes, tiny, labels, causes):
+def test_gaps_and_text_are_accepted(three_causes, tiny, labels, causes):
     X, y = three_causes
     est = SurvTRACE(**tiny).fit(X, y.assign(event=y["event"].map(labels)))
     assert est.causes_ == causes
+
+
+def test_several_labels_and_nobody_censored_is_a_question(refused, three_causes, tiny):
+    X, y = three_causes
+    y = y.assign(event=y["event"].map({0: "w", 1: "y", 2: "x", 3: "x"}))
+    words = (
+        r"nobody is censored, though.*with 'w' were followed longest\. Say .*censored='w'.*=\[\]"
+    )
+    refused(words, X=X, y=y)
+    y = Surv.from_arrays(y["event"], y["duration"], censored=[])
+    assert SurvTRACE(**tiny).fit(X, y).causes_ == ["w", "x", "y"]
 
 
 def test_anything_but_dates_is_a_covariate(refused, one_cause, tiny):

@@ -314,9 +314,11 @@ def test_every_form_of_the_outcome_teaches_the_same(fitted_one, one_cause, tiny,
     assert est.score(X, outcomes(y)[name]) == fitted_one.score(X, y)
 
 
-def test_no_censoring_at_all_is_fine(one_cause, tiny):
+def test_one_label_and_nobody_censored_is_a_complete_cohort_with_one_warning(one_cause, tiny):
     X, y = one_cause
-    est = SurvTRACE(**tiny).fit(X, y.assign(event=1))
+    with pytest.warns(DataWarning, match="nobody is censored: all 160") as caught:
+        est = SurvTRACE(**tiny).fit(X, y.assign(event=1))
+    assert len(caught) == 1
     assert np.isfinite(est.score(X, y.assign(event=1)))
 
 

@@ -20,7 +20,14 @@ from survtrace.curves import Average, CurveFunction, Place
 from survtrace.data.batches import InMemory
 from survtrace.data.blocks import CohortFiles
 from survtrace.data.covariates import open_table
-from survtrace.data.outcome import informative, read_outcome, require_same_subjects
+from survtrace.data.outcome import (
+    Outcome,
+    informative,
+    read_outcome,
+    require_same_subjects,
+    warn_if_complete,
+)
+from survtrace.data.pairing import pair, read_scored
 from survtrace.data.roles import is_path, read_roles
 from survtrace.errors import DataError, SettingError
 from survtrace.losses.objective import Tasks
@@ -111,6 +118,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
     ----------
     causes_ : list
         Labels of the causes, in the order of every cause axis.
+    censored_ : list
+        Labels that meant censored; `score` and the reports read them so again.
     time_grid_ : ndarray
         Cut points from 0; beyond the last, curves are constant.
     feature_names_in_, n_features_in_
@@ -219,9 +228,10 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             Parquet file or a folder of them, which may be larger than memory.
         y
             ``event`` (0, or the cause) and ``duration`` of the same subjects: `Surv`, a frame,
-            a mapping or a structured array. With a path, names of its columns instead:
+            a mapping or a structured array. Or names of columns of X:
             ``{"event": "cause", "duration": "months"}``, also ``"weight"`` and ``"drop"``; all
-            others are covariates.
+            others are covariates. ``"censored"`` beside them names the labels that mean censored,
+            where the usual words (0, alive, lost, none, ...) do not.
         sample_weight
             Weight of each subject in every loss.
         eval_set
@@ -423,12 +433,12 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         """Minus the integrated Brier score, mean over causes: proper, and higher is better.
 
         Integrated between the 5 and 95 % quantiles of the training event times, weighted by the
-        training rows' censoring survival. With a path, ``y`` names columns, as in `fit`.
+        training rows' censoring survival. ``y`` as in `fit`; with a path it names columns.
         """
         check_is_fitted(self)
         if is_path(X):
             return score_by_path(self, X, y)
-        outcome = read_outcome(y, causes=self.causes_, zero_duration=self.zero_duration)
+        X, outcome = read_scored(self, X, y)
         times = self.score_times_[self.score_times_ <= self.censoring_.last_usable]
         incidence = self.predict_cumulative_incidence(X, times)
         require_same_subjects(len(incidence), outcome)
@@ -495,14 +505,14 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
                 yield streamed
             return
         subjects = self._read_subjects(X, y, sample_weight)
-        causes = subjects.outcome.causes
-        evaluation = None if eval_set is None else self._read_evaluation(eval_set, causes)
+        evaluation = None if eval_set is None else self._read_evaluation(eval_set, subjects.outcome)
         yield prepare(
             subjects, evaluation, seeds=seeds, ips=self.ips, ips_clip=self.ips_clip, **common
         )
 
     def _read_subjects(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Subjects:
         """Check table, outcome and weights once; leave out subjects without any follow-up."""
+        X, y, censored, sample_weight = pair(X, y, sample_weight)
         table = open_table(X)
         if len(table) == 0 or len(table.columns) == 0:
             lacking = "feature" if len(table) else "sample"
@@ -513,19 +523,27 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         if len(table) < 2:
             raise DataError("fit needs at least two subjects; got 1 sample. Predicting takes one.")
         weight = checked_weight(sample_weight, len(table))
-        outcome = read_outcome(y, zero_duration=self.zero_duration)
+        outcome = read_outcome(y, censored=censored, zero_duration=self.zero_duration)
         require_same_subjects(len(table), outcome)
+        if censored is None:
+            warn_if_complete(outcome)
         kept = np.flatnonzero(informative(outcome))
         if len(kept) < len(outcome):
             table, outcome, weight = table[kept], outcome.take(kept), weight[kept]
         return Subjects(table, outcome, weight)
 
-    def _read_evaluation(self, eval_set: Any, causes: tuple[Any, ...]) -> Subjects:
+    def _read_evaluation(self, eval_set: Any, trained_on: Outcome) -> Subjects:
         try:
             X, y = eval_set
         except (TypeError, ValueError):
             raise DataError("eval_set must be a pair (X, y).") from None
-        outcome = read_outcome(y, causes=causes, zero_duration=self.zero_duration)
+        X, y, censored, _ = pair(X, y)
+        outcome = read_outcome(
+            y,
+            causes=trained_on.causes,
+            censored=trained_on.censored if censored is None else censored,
+            zero_duration=self.zero_duration,
+        )
         table = open_table(X)
         require_same_subjects(len(table), outcome)
         if len(table) == 0:
@@ -603,6 +621,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         trained_on = prepared.trained_on
         event_times = trained_on.duration[trained_on.event > 0]
         self.causes_ = list(trained_on.causes)
+        self.censored_ = list(trained_on.censored)
         self.encoding_ = prepared.encoding
         self.time_grid_ = prepared.cuts
         self.median_event_time_ = float(np.median(event_times))

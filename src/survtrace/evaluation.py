@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.data.outcome import Outcome, read_outcome, require_same_subjects
+from survtrace.data.outcome import Outcome, require_same_subjects
+from survtrace.data.pairing import read_scored
 from survtrace.errors import DataError
 from survtrace.learned_rows import warn_of_learned_rows
 from survtrace.metrics import (
@@ -84,10 +85,14 @@ def evaluate(
     >>> scores[scores["cause"] == 1]["score"].tolist()
     ['C', 'AUC', 'Brier', 'predicted', 'observed', 'IBS']
     """
-    outcome = read_outcome(y, causes=est.causes_, zero_duration=est.zero_duration)
+    X, outcome = read_scored(est, X, y)
     if hasattr(est, "card_"):  # a baseline's does not say whom it learned from
         warn_of_learned_rows(est, outcome)
-    censoring = read_censoring(est.censoring_ if y_train is None else y_train, outcome)
+    if y_train is None:
+        y_train = est.censoring_
+    elif not isinstance(y_train, CensoringSurvival):
+        y_train = read_scored(est, None, y_train)[1]
+    censoring = read_censoring(y_train, outcome)
     asked = _quartiles(outcome) if horizons is None else _checked(horizons, outcome)
     grid = est.score_times_[est.score_times_ <= censoring.last_usable]
     incidence = est.predict_cumulative_incidence(X, np.concatenate([asked, grid]))

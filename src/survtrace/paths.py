@@ -46,12 +46,12 @@ def score_by_path(est: Any, path: str | Path, y: Any) -> float:
 
     A score is a mean over subjects, so that of the table is that of its pieces, weighted by size.
     """
-    roles, names = read_roles(y), [str(name) for name in est.feature_names_in_]
+    roles = read_roles(y)
+    named = {"event": roles.event, "duration": roles.duration, "censored": roles.censored}
     total, done, told = 0.0, 0, set[str]()
     for piece in _pieces(path, est.encoding_, [roles.event, roles.duration]):
-        outcome = {"event": piece[roles.event], "duration": piece[roles.duration]}
         with in_rows(done, len(piece), told):
-            total += est.score(piece[names], outcome) * len(piece)
+            total += est.score(piece, named) * len(piece)
         done += len(piece)
     return total / done
 

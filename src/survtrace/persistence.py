@@ -55,6 +55,7 @@ def save(est: SurvTRACE, path: str | Path) -> None:
             "survtrace_version": version("survtrace"),
             "settings": {name: _plain(value) for name, value in est.get_params().items()},
             "causes": est.causes_,
+            "censored": est.censored_,
             "encoding": est.encoding_.as_dict(),
             "shape": est.network_.shape.as_dict(),
             "median_event_time": est.median_event_time_,
@@ -88,6 +89,7 @@ missing). Pass the folder that SurvTRACE.save wrote.
 def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
     est = SurvTRACE(**note["settings"])
     est.causes_ = note["causes"]
+    est.censored_ = note.get("censored", [])
     est.encoding_ = Encoding.from_dict(note["encoding"])
     est.feature_names_in_ = est.encoding_.names
     est.n_features_in_ = len(est.feature_names_in_)

@@ -35,7 +35,8 @@ COVARIATES = infer_covariates(open_table(X), categorical=["code"])
 
 def census_of(first, last, number=0):
     table = open_table(X[first:last])
-    outcome = read_outcome({name: column[first:last] for name, column in Y.items()})
+    y = {name: column[first:last] for name, column in Y.items()}
+    outcome = read_outcome(y, ask=False)
     kept = np.arange(last - first)
     weight = np.linspace(1, 2, N)[first:last]
     return take_census(Block(number, first, table, kept, outcome, weight), COVARIATES, kept)

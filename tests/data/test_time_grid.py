@@ -82,7 +82,7 @@ def test_training_and_prediction_place_times_alike(widths, durations):
 
 
 def test_a_cause_too_rare_for_the_grid_is_named():
-    events = outcome([1, 1, 1, "b"], [1.0, 2.0, 3.0, 4.0]).n_events
+    events = outcome([1, 1, 1, "b", 0], [1.0, 2.0, 3.0, 4.0, 5.0]).n_events
     warn_of_sparse_causes(events, 1)
     with pytest.warns(DataWarning, match=r"intervals \(2\): \{'b': 1\}"):
         warn_of_sparse_causes(events, 2)

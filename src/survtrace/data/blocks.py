@@ -11,13 +11,14 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from survtrace.data.censoring_labels import MOST_CAUSES, LabelCounts, Meaning, read_meaning
 from survtrace.data.columns import numbers
 from survtrace.data.covariates import Covariate, infer_covariates
-from survtrace.data.outcome import Outcome, read_outcome
+from survtrace.data.outcome import Outcome, count_labels, read_outcome
 from survtrace.data.parquet import is_parquet, parquet_columns, parquet_pieces, parquet_schema
 from survtrace.data.roles import Roles
-from survtrace.data.tables import readable, require_table
-from survtrace.errors import DataError
+from survtrace.data.tables import readable, require_columns, require_table
+from survtrace.errors import DataError, row_name
 
 BLOCK_ROWS = 16_384
 
@@ -60,6 +61,24 @@ class CohortFiles:
             raise DataError(f"{path} must have covariates; all its columns have other roles.")
         return infer_covariates(nw.from_native(empty), categorical)
 
+    def meaning(self) -> Meaning:
+        """Which labels are causes and which mean censored, by the whole table.
+
+        This is a pass of its own over the two columns of the outcome: who is censored must be known
+        before the first block is read.
+        """
+        counts = LabelCounts({}, {})
+        with readable(self.path):
+            names = [self.roles.event, self.roles.duration]
+            require_columns(parquet_columns(self.path), names)
+            for number, piece in enumerate(parquet_pieces(self.path, names, self.block_rows)):
+                y, first_row = self._outcome(piece), number * self.block_rows
+                found = count_labels(y, self.roles.censored, first_row)
+                counts = LabelCounts.join([counts, found])
+                if len(counts.n) > 100 * MOST_CAUSES:
+                    break  # an identifier, which is refused below
+        return read_meaning(counts, self.roles.censored)
+
     def blocks(
         self,
         *,
@@ -73,10 +92,10 @@ class CohortFiles:
             pieces = parquet_pieces(self.path, columns, self.block_rows, span)
             for number, piece in enumerate(pieces, start=span.start if span else 0):
                 first_row = number * self.block_rows
-                y = piece.select([self.roles.event, self.roles.duration])
                 outcome = read_outcome(
-                    y.rename_columns(["event", "duration"]),
+                    self._outcome(piece),
                     causes=causes,
+                    censored=self.roles.censored,
                     zero_duration=zero_duration,
                     first_row=first_row,
                 )
@@ -84,6 +103,20 @@ class CohortFiles:
                 weight = self._weight(piece, first_row)[kept]
                 table = nw.from_native(piece.select(self.roles.covariates(columns)))
                 yield Block(number, first_row, table, kept, outcome.take(kept), weight)
+
+    def _outcome(self, piece: Any) -> Any:
+        """The two columns of the outcome under their usual names."""
+        import pyarrow
+
+        kind = piece.schema.field(self.roles.duration).type
+        if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
+            raise DataError(
+                f"duration must be a number in a file that is read in blocks; column "
+                f"{self.roles.duration!r} holds {kind}. Write it as numbers, or read the table "
+                "into memory."
+            )
+        y = piece.select([self.roles.event, self.roles.duration])
+        return y.rename_columns(["event", "duration"])
 
     def _weight(self, piece: Any, first_row: int) -> NDArray[np.float64]:
         if self.roles.weight is None:
@@ -94,6 +127,7 @@ class CohortFiles:
         if bad.any():
             raise DataError(
                 f"weights must be finite numbers of zero or more; {bad.sum()} of {len(bad)} are "
-                f"not (first: row {first_row + np.flatnonzero(bad)[0]}). Drop or correct them."
+                f"not (first: {row_name(first_row + np.flatnonzero(bad)[0])}). Drop or correct "
+                "them."
             )
         return weight

@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataError, DataWarning
-
-EXAMPLE = "for example Surv.from_arrays(event=[0, 1, 2], duration=[3.5, 1.2, 8.0])"
-CENSORED_LABELS = (0, False, "0", "censored")
-DURATION_NAMES = ("duration", "time")
+from survtrace.data.censoring_labels import (
+    EMPTY,
+    LabelCounts,
+    Meaning,
+    is_date,
+    label_numbers,
+    named_labels,
+    plain_label,
+    read_meaning,
+    refuse_dates,
+    sort_causes,
+)
+from survtrace.data.outcome_columns import (
+    EXAMPLE,
+    as_column,
+    checked_durations,
+    columns_by_name,
+    duration_numbers,
+    require_same_length,
+)
+from survtrace.errors import DataError, DataWarning, row_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +46,14 @@ class Outcome:
         0 for a censored subject, k for the k-th label of ``causes``.
     causes
         The labels of causes 1..K, sorted.
+    censored
+        The labels that meant censored.
     """
 
     duration: NDArray[np.float64]
     event: NDArray[np.int64]
     causes: tuple[Any, ...]
+    censored: tuple[Any, ...] = ()
 
     def __len__(self) -> int:
         return len(self.duration)
@@ -53,7 +71,7 @@ class Outcome:
 
     def take(self, subjects: NDArray[Any]) -> Outcome:
         """The outcome of some of the subjects, by number or mask."""
-        return Outcome(self.duration[subjects], self.event[subjects], self.causes)
+        return replace(self, duration=self.duration[subjects], event=self.event[subjects])
 
     def cause_number(self, cause: Any) -> int:
         """The number 1..K of a cause given by its label."""
@@ -69,8 +87,22 @@ class Surv:
     """Builds the outcome that ``fit`` and the scores read."""
 
     @staticmethod
-    def from_arrays(event: ArrayLike, duration: ArrayLike) -> NDArray[np.void]:
+    def from_arrays(
+        event: ArrayLike, duration: ArrayLike, censored: Any = None
+    ) -> NDArray[np.void]:
         """Pack two columns into one structured array with fields ``event`` and ``duration``.
+
+        Parameters
+        ----------
+        event
+            A label for each subject: 0 or a usual word for it (alive, lost, none, ...) if
+            censored, else the cause.
+        duration
+            Length of follow-up.
+        censored
+            The label, or a list of labels, that means censored, where the usual words do not say
+            it; these become 0, and every other label is a cause. ``[]`` or ``"nobody"``: nobody is
+            censored; ``"empty"``: those without a label are.
 
         Examples
         --------
@@ -79,12 +111,18 @@ class Surv:
         ('event', 'duration')
         >>> y["event"].tolist()
         [0, 1, 2]
+        >>> Surv.from_arrays(["well", "ill"], [3.5, 1.2], censored="well")["event"].tolist()
+        [0, 'ill']
         """
-        events, durations = _as_column(event, "event"), _as_column(duration, "duration")
-        _require_same_length(events, durations)
+        events, durations = as_column(event, "event"), as_column(duration, "duration")
+        require_same_length(events, durations)
+        numbers, settled = duration_numbers(durations), dict[str, Any]()
+        if censored is not None:
+            events, settled = _settle(events, numbers, censored)
         kind = events.dtype if events.dtype.kind in "biu" else np.dtype(object)
-        y = np.empty(len(events), dtype=[("event", kind), ("duration", np.float64)])
-        y["event"], y["duration"] = events, _numbers(durations)
+        fields = [("event", kind), ("duration", np.float64)]
+        y = np.empty(len(events), np.dtype(fields, metadata=settled))
+        y["event"], y["duration"] = events, numbers
         return y
 
 
@@ -92,8 +130,10 @@ def read_outcome(
     y: Any,
     *,
     causes: Sequence[Any] | None = None,
+    censored: Any = None,
     zero_duration: str | float = "raise",
     first_row: int = 0,
+    ask: bool = True,
 ) -> Outcome:
     """Check an outcome given in any accepted form and number its causes.
 
@@ -103,31 +143,50 @@ def read_outcome(
         A frame, mapping or structured array with ``event`` and ``duration`` (or ``time``);
         scikit-survival's and comprisk's targets; or an `Outcome`.
     causes
-        Labels known beforehand, in their order; any other label is refused.
-        By default the sorted labels found.
+        Labels known beforehand, in their order; any other label is refused, unless it means
+        censored. By default the sorted labels found.
+    censored
+        The label or labels that mean censored, and these alone (``[]`` for none); by default 0 and
+        the usual words. With ``causes`` it names labels that mean censored besides 0 and the usual
+        words, and need not occur.
     zero_duration
         What an event at duration 0 gets: ``"raise"``, or ``"shift"`` to half the smallest
         positive duration, or a duration of its own. (A subject censored at 0 says nothing;
         `informative` drops it.)
     first_row
         What errors call the first subject, if these are a piece of a larger table.
+    ask
+        Whether to stop if nobody is censored though there are several labels. A whole table needs
+        that; the subjects of a fold may all have had an event.
 
     Examples
     --------
-    >>> read_outcome({"event": ["censored", "relapse"], "time": [4.0, 2.0]}).causes
+    >>> read_outcome({"event": ["Alive", "relapse"], "time": [4.0, 2.0]}).causes
     ('relapse',)
     """
-    known = None if causes is None else tuple(causes)
     if isinstance(y, Outcome):
-        return y if known in (None, y.causes) else _renumber(y, known)
-    events, durations = _columns_by_name(y)
-    _require_same_length(events, durations)
-    duration = _checked_durations(durations, first_row)
-    place, labels = _checked_labels(events, first_row)
-    known = sort_causes(labels) if known is None else known
-    event = _cause_numbers(labels, known)[place]
+        return y if causes is None or tuple(causes) == y.causes else _renumber(y, tuple(causes))
+    events, durations = columns_by_name(y)
+    require_same_length(events, durations)
+    duration = checked_durations(durations, first_row)
+    place, labels = _checked_labels(events, censored, first_row)
+    if causes is not None:
+        meaning = Meaning(tuple(causes), named_labels(censored) or ())
+    elif (settled := _settled(y)) is not None:
+        meaning = Meaning(sort_causes(label for label in labels if label != 0), settled)
+    else:
+        counts = _count(place, labels, duration)
+        meaning = read_meaning(counts, censored, ask=ask)
+    event = _event_numbers(labels, meaning)[place]
     duration = _shift_zero_durations(duration, event, zero_duration, first_row)
-    return Outcome(duration, event, known)
+    return Outcome(duration, event, meaning.causes, meaning.censored)
+
+
+def count_labels(y: Any, censored: Any = None, first_row: int = 0) -> LabelCounts:
+    """The labels of an outcome, counted, for a table that is read in pieces."""
+    events, durations = columns_by_name(y)
+    place, labels = _checked_labels(events, censored, first_row)
+    return _count(place, labels, checked_durations(durations, first_row))
 
 
 def informative(outcome: Outcome) -> NDArray[np.bool_]:
@@ -142,10 +201,21 @@ def warn_of_empty(n_empty: int, n_subjects: int, first: int, stacklevel: int = 3
     """Say how many subjects are left out because they are censored at once."""
     warnings.warn(
         f"{n_empty} of {n_subjects} subjects are censored at duration 0 and are left out (first: "
-        f"row {first}); they carry no information.",
+        f"{row_name(first)}); they carry no information.",
         DataWarning,
         stacklevel=stacklevel,
     )
+
+
+def warn_if_complete(outcome: Outcome) -> None:
+    """Say that nobody is censored, if no label was there to say it."""
+    if not outcome.censored and (outcome.event > 0).all():
+        warnings.warn(
+            f"nobody is censored: all {len(outcome)} subjects have an event. If that is wrong, "
+            "mark those without one by 0.",
+            DataWarning,
+            stacklevel=4,
+        )
 
 
 def require_same_subjects(n_subjects: int, outcome: Outcome) -> None:
@@ -157,169 +227,105 @@ def require_same_subjects(n_subjects: int, outcome: Outcome) -> None:
         )
 
 
-def _columns_by_name(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Find the event and the duration column."""
-    if y is None:
-        raise DataError(
-            f"y must hold an event and a duration for each subject; requires y to be passed, "
-            f"but the target y is None. Pass an outcome, {EXAMPLE}."
-        )
-    columns = _named_columns(y)
-    names = list(columns)
-    if len(names) == 2 and _follows_scikit_survival(columns):
-        return columns[names[0]], columns[names[1]]
-    duration_names = [name for name in names if name in DURATION_NAMES]
-    if "event" not in names or len(duration_names) != 1 or len(names) != 2:
-        raise DataError(
-            "y must have exactly two columns, event and duration (or time); "
-            f"got {names}. Select them by name, {EXAMPLE}."
-        )
-    return columns["event"], columns[duration_names[0]]
+def _settle(
+    events: NDArray[Any], duration: NDArray[np.float64], censored: Any
+) -> tuple[NDArray[Any], dict[str, Any]]:
+    """Events with 0 for what means censored, and a note in the dtype that this was decided.
+
+    A cause labelled 0 (as in a column "alive") gets the smallest number that is no other cause's.
+    """
+    place, labels = _checked_labels(events, censored, 0)
+    meaning = read_meaning(_count(place, labels, duration), censored)
+    free = next(number for number in range(1, len(labels) + 2) if number not in meaning.causes)
+    new = {0: free, **dict.fromkeys(meaning.censored, 0)}
+    events = np.array([new.get(label, label) for label in labels], dtype=object)[place]
+    if all(isinstance(label, int) for label in events):
+        events = events.astype(np.int64)
+    causes = {new.get(cause, cause) for cause in meaning.causes}
+    return events, {"censored": (0, *(c for c in meaning.censored if c not in {0, *causes}))}
 
 
-def _named_columns(y: Any) -> dict[str, NDArray[Any]]:
-    if isinstance(y, Mapping):
-        return {str(name): _as_column(values, str(name)) for name, values in y.items()}
-    if isinstance(y, np.ndarray) and y.dtype.names:
-        return {name: _as_column(y[name], name) for name in y.dtype.names}
-    frame = nw.from_native(y, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return {name: _column_of(frame[name]) for name in frame.columns}
-    shape = np.shape(y)
-    seen = f"an array of shape {shape}" if shape else f"{type(y).__name__}"
-    raise DataError(
-        "y must name its two columns, event and duration: a frame, a mapping or a structured "
-        f"array; got {seen}. A plain array cannot say which is which; {EXAMPLE}."
+def _settled(y: Any) -> tuple[Any, ...] | None:
+    """The labels that `Surv` was told mean censored, if it was told."""
+    metadata = y.dtype.metadata if isinstance(y, np.ndarray) else None
+    return None if metadata is None else metadata.get("censored")
+
+
+def _checked_labels(
+    events: NDArray[Any], censored: Any, first_row: int
+) -> tuple[NDArray[np.int64], list[Any]]:
+    """Each subject's place in a list of distinct labels; whole numbers as int, none missing."""
+    if events.dtype.kind == "M":
+        events = np.array([None if np.isnat(date) else date for date in events], dtype=object)
+    place, values = pd.factorize(events, use_na_sentinel=False)
+    raw = list(values) if values.dtype == object else values.tolist()
+    labels = [plain_label(label) for label in raw]
+    if EMPTY in (named_labels(censored) or ()):
+        labels = [EMPTY if label is None else label for label in labels]
+    dates = np.array([is_date(label) for label in labels], dtype=bool)
+    if dates.any():
+        n_dates = int(dates[place].sum())
+        refuse_dates([labels[k] for k in np.flatnonzero(dates)], n_dates, len(events))
+    _refuse_invalid(place, raw, labels, first_row)
+    distinct = list(dict.fromkeys(labels))
+    index = {label: k for k, label in enumerate(distinct)}
+    return np.array([index[label] for label in labels], dtype=np.int64)[place], distinct
+
+
+def _refuse_invalid(place: NDArray[Any], raw: list[Any], labels: list[Any], first_row: int) -> None:
+    missing = np.array([label is None for label in labels], dtype=bool)
+    invalid = np.array([_is_invalid(label) for label in labels], dtype=bool)
+    bad = (missing if missing.any() else invalid)[place]
+    if not bad.any():
+        return
+    first = int(np.flatnonzero(bad)[0])
+    seen = (
+        "event must be 0 for censored subjects, or a cause as a whole number above 0 or as text; "
+        f"{bad.sum()} of {len(bad)} are not (first: {row_name(first_row + first)}, "
+        f"{raw[place[first]]!r})."
     )
-
-
-def _column_of(series: Any) -> NDArray[Any]:
-    if series.dtype.is_numeric() or series.dtype == nw.Boolean:
-        return np.asarray(series.to_numpy())
-    return np.array(series.to_list(), dtype=object)
-
-
-def _follows_scikit_survival(columns: dict[str, NDArray[Any]]) -> bool:
-    """Whether the first of two columns is a truth value and the second a number."""
-    first, second = columns.values()
-    return first.dtype.kind == "b" and second.dtype.kind in "fiu"
-
-
-def _as_column(values: Any, name: str) -> NDArray[Any]:
-    column = np.asarray(values)
-    if column.dtype.kind in "US":
-        column = column.astype(object)
-    if column.ndim != 1:
-        raise DataError(
-            f"{name} must be one value for each subject; got shape {column.shape}. "
-            f"Pass a flat column, {EXAMPLE}."
-        )
-    return column
-
-
-def _require_same_length(events: NDArray[Any], durations: NDArray[Any]) -> None:
-    if len(events) != len(durations):
-        raise DataError(
-            "event and duration must describe the same subjects; "
-            f"got {len(events)} events and {len(durations)} durations; {EXAMPLE}."
-        )
-
-
-def _numbers(durations: NDArray[Any], first_row: int = 0) -> NDArray[np.float64]:
-    try:
-        return durations.astype(np.float64)
-    except (TypeError, ValueError):
-        bad = np.array([not _is_number(value) for value in durations])
-        raise DataError(
-            f"duration must be a number; {bad.sum()} of {len(bad)} are not "
-            f"(first: row {first_row + np.flatnonzero(bad)[0]}, {durations[bad][0]!r}). "
-            "Convert the column to days, months or years as numbers."
-        ) from None
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _checked_durations(durations: NDArray[Any], first_row: int) -> NDArray[np.float64]:
-    if durations.dtype.kind in "mM":
-        raise DataError(
-            f"duration must be a number; got {durations.dtype}. "
-            "Subtract the start date and convert, for example (end - start).dt.days."
-        )
-    duration = _numbers(durations, first_row)
-    for bad, rule in ((~np.isfinite(duration), "finite"), (duration < 0, "zero or more")):
-        if bad.any():
-            first = np.flatnonzero(bad)[0]
-            raise DataError(
-                f"duration must be {rule}; {bad.sum()} of {len(bad)} are not "
-                f"(first: row {first_row + first}, {duration[first]}). "
-                "Drop or correct these subjects."
-            )
-    return duration
-
-
-def _checked_labels(events: NDArray[Any], first_row: int) -> tuple[NDArray[np.int64], list[Any]]:
-    """Each subject's place in a list of distinct labels, whole numbers as int."""
-    place, distinct = pd.factorize(events, use_na_sentinel=False)
-    labels = [_plain_label(label) for label in np.asarray(distinct).tolist()]
-    bad = np.array([_is_invalid(label) for label in labels], dtype=bool)[place]
-    if bad.any():
-        first = np.flatnonzero(bad)[0]
-        raise DataError(
-            "event must be 0 for censored subjects, or a cause as a whole number above 0 or as "
-            f"text; {bad.sum()} of {len(bad)} are not (first: row {first_row + first}, "
-            f"{labels[place[first]]!r}). Drop or correct these subjects."
-        )
-    return place.astype(np.int64), labels
-
-
-def _plain_label(label: Any) -> Any:
-    if isinstance(label, bool):
-        return int(label)
-    return int(label) if isinstance(label, float) and label.is_integer() else label
+    if not missing.any():
+        raise DataError(f"{seen} Drop or correct these subjects.")
+    raise DataError(
+        f"{seen} Drop these subjects or, if nothing happened to them, pass "
+        f"censored={EMPTY!r}, for example Surv.from_arrays(event, duration, censored={EMPTY!r}).",
+        in_command=f"{seen} Drop these subjects or, if nothing happened to them, say --censored "
+        f"{EMPTY}.",
+    )
 
 
 def _is_invalid(label: Any) -> bool:
     return not (isinstance(label, str) or (isinstance(label, int) and label >= 0))
 
 
-def sort_causes(labels: Iterable[Any]) -> tuple[Any, ...]:
-    """Distinct causes among labels: numbers in order, then texts in order.
-
-    Examples
-    --------
-    >>> sort_causes(["relapse", 3, 0, 1, "censored"])
-    (1, 3, 'relapse')
-    """
-    causes = {label for label in labels if label not in CENSORED_LABELS}
-    return tuple(sorted(causes, key=lambda label: (isinstance(label, str), label)))
-
-
-def _cause_numbers(labels: Sequence[Any], causes: tuple[Any, ...]) -> NDArray[np.int64]:
-    """The number of each label: 0 if it means censored, else its place in ``causes``."""
-    unknown = [label for label in sort_causes(labels) if label not in causes]
-    if unknown:
-        raise DataError(
-            f"every cause must be one of {list(causes)}; the outcome also has {unknown}. "
-            "Recode or drop these subjects."
-        )
-    censored = [label in CENSORED_LABELS for label in labels]
-    return np.array(
-        [0 if none else causes.index(c) + 1 for c, none in zip(labels, censored, strict=True)],
-        dtype=np.int64,
+def _count(
+    place: NDArray[np.int64], labels: Sequence[Any], duration: NDArray[np.float64]
+) -> LabelCounts:
+    counts = np.bincount(place, minlength=len(labels)).tolist()
+    followed = np.bincount(place, weights=duration, minlength=len(labels)).tolist()
+    return LabelCounts(
+        dict(zip(labels, counts, strict=True)), dict(zip(labels, followed, strict=True))
     )
 
 
+def _event_numbers(labels: Sequence[Any], meaning: Meaning) -> NDArray[np.int64]:
+    numbers = label_numbers(labels, meaning)
+    unknown = [label for label, number in zip(labels, numbers, strict=True) if number is None]
+    if unknown:
+        seen = (
+            f"every cause must be one of {list(meaning.causes)}; the outcome also has "
+            f"{list(sort_causes(unknown))}."
+        )
+        raise DataError(f"{seen} Recode or drop these subjects.")
+    return np.array(numbers, dtype=np.int64)
+
+
 def _renumber(outcome: Outcome, causes: tuple[Any, ...]) -> Outcome:
-    seen = np.unique(outcome.event)
-    labels = [([0, *outcome.causes])[number] for number in seen]
-    event = _cause_numbers(labels, causes)[np.searchsorted(seen, outcome.event)]
-    return Outcome(outcome.duration, event, causes)
+    seen = np.unique(outcome.event[outcome.event > 0])
+    labels = [outcome.causes[number - 1] for number in seen]
+    numbers = np.zeros(len(outcome.causes) + 1, dtype=np.int64)
+    numbers[seen] = _event_numbers(labels, Meaning(causes, ()))
+    return replace(outcome, event=numbers[outcome.event], causes=causes)
 
 
 def _shift_zero_durations(
@@ -334,10 +340,14 @@ def _shift_zero_durations(
     if not isinstance(zero_duration, str):
         return np.where(at_zero, zero_duration, duration)
     if zero_duration != "shift":
-        raise DataError(
+        seen = (
             f"an event needs a duration above 0; {at_zero.sum()} of {len(at_zero)} events are at "
-            f"0 (first: row {first_row + np.flatnonzero(at_zero)[0]}). Pass zero_duration='shift' "
-            "to move them to half the smallest positive duration."
+            f"0 (first: {row_name(first_row + np.flatnonzero(at_zero)[0])})."
+        )
+        way_out = "to move them to half the smallest positive duration."
+        raise DataError(
+            f"{seen} Pass zero_duration='shift' {way_out}",
+            in_command=f"{seen} Say --set zero_duration=shift {way_out}",
         )
     smallest = duration[duration > 0].min(initial=np.inf)
     return np.where(at_zero, shifted(smallest), duration)

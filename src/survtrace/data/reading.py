@@ -1,4 +1,4 @@
-"""How a table file is written: separator, decimal mark, missing values, encoding, sheet."""
+"""How a table file is written: separator, decimal mark, encoding, sheet, missing marks."""
 
 from __future__ import annotations
 

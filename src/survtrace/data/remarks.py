@@ -27,7 +27,7 @@ def in_rows(first: int, n_rows: int, told: set[str]) -> Iterator[None]:
             warnings.simplefilter("always", DataWarning)
             yield
     except DataError as error:
-        raise DataError(f"{place}{error}") from None
+        raise DataError(f"{place}{error}", in_command=f"{place}{error.in_command}") from None
     for warning in caught:
         kind = re.sub(r"\d+", "", str(warning.message))
         if kind not in told:

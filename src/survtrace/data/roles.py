@@ -1,4 +1,4 @@
-"""Which column of a file plays which role: event, duration, weight, or none at all."""
+"""Which column of a table plays which role: event, duration, weight, or none at all."""
 
 from __future__ import annotations
 
@@ -7,22 +7,27 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-from survtrace.data.outcome import DURATION_NAMES
+from survtrace.data.censoring_labels import named_labels
+from survtrace.data.outcome_columns import DURATION_NAMES
 from survtrace.data.tables import require_columns
 from survtrace.errors import DataError
 
 EXAMPLE = 'for example {"event": "cause", "duration": "months", "drop": ["patient"]}'
-ROLES = ("event", *DURATION_NAMES, "weight", "drop")
+ROLES = ("event", *DURATION_NAMES, "censored", "weight", "drop")
 
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns that are no covariates: the outcome, the sample weight, and those to drop."""
+    """The columns that are no covariates: the outcome, the sample weight, and those to drop.
+
+    ``censored`` names the labels of the event column that mean censored; None for the usual ones.
+    """
 
     event: str
     duration: str
     weight: str | None = None
     drop: tuple[str, ...] = ()
+    censored: tuple[Any, ...] | None = None
 
     def covariates(self, columns: Sequence[str]) -> list[str]:
         """All other columns."""
@@ -44,30 +49,45 @@ def is_path(X: Any) -> bool:
     return isinstance(X, str | PathLike)
 
 
-def read_roles(y: Any) -> Roles:
-    """The roles that a mapping gives to columns of a file.
+def names_columns(y: Any) -> bool:
+    """Whether an outcome is given by the names of its columns.
 
     Examples
     --------
-    >>> read_roles({"event": "cause", "time": "months", "drop": "patient"})
-    Roles(event='cause', duration='months', weight=None, drop=('patient',))
+    >>> names_columns({"event": "cause", "time": "months"}), names_columns({"event": ["a"]})
+    (True, False)
+    """
+    if not isinstance(y, Mapping):
+        return False
+    return all(isinstance(y.get(role, ""), str) for role in ("event", *DURATION_NAMES))
+
+
+def read_roles(y: Any) -> Roles:
+    """The roles that a mapping gives to columns of a table.
+
+    Examples
+    --------
+    >>> read_roles({"event": "cause", "time": "months", "censored": "alive"})
+    Roles(event='cause', duration='months', weight=None, drop=(), censored=('alive',))
     """
     if not isinstance(y, Mapping):
         raise DataError(
             "where X is the path of a file, y must say which of its columns hold event and "
             f"duration; got {type(y).__name__}. Pass a mapping, {EXAMPLE}."
         )
-    named = {str(role): _names(column) for role, column in y.items()}
+    named = {str(role): _names(column) for role, column in y.items() if role != "censored"}
     times = [role for role in DURATION_NAMES if role in named]
     unknown = [role for role in named if role not in ROLES]
     if "event" not in named or len(times) != 1 or unknown:
         raise DataError(
-            "y must name the columns of event and duration, and may name weight and drop; got "
-            f"{list(named)}. Write {EXAMPLE}."
+            "y must name the columns of event and duration, and may name weight, drop and the "
+            f"labels that mean censored; got {list(map(str, y))}. Write {EXAMPLE}."
         )
     weight = _only(named, "weight") if "weight" in named else None
-    drop = named.get("drop", ())
-    return Roles(_only(named, "event"), _only(named, times[0]), weight, drop)
+    event, duration = _only(named, "event"), _only(named, times[0])
+    if event == duration:
+        raise DataError(f"event and duration must be two columns; got {event!r} for both.")
+    return Roles(event, duration, weight, named.get("drop", ()), named_labels(y.get("censored")))
 
 
 def _names(column: Any) -> tuple[str, ...]:

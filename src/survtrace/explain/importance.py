@@ -10,9 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from survtrace.data.outcome import Outcome, read_outcome, require_same_subjects
+from survtrace.data.outcome import Outcome, require_same_subjects
+from survtrace.data.pairing import read_scored
 from survtrace.errors import SettingError
-from survtrace.explain.inputs import read_frame
+from survtrace.explain.inputs import read_frame, require_fitted
 from survtrace.metrics import Score, censoring_survival, integrated_brier_score
 from survtrace.metrics.comparison import checked_level
 
@@ -68,8 +69,11 @@ def permutation_importance(
     if n_repeats < 1:
         raise SettingError(f"n_repeats must be 1 or more; got {n_repeats}.")
     reach = float(norm.ppf((1 + checked_level(level)) / 2))
+    require_fitted(est)
+    X, outcome = read_scored(est, X, y)
     frame = read_frame(est, X)
-    scores = _brier_scores(est, _outcome(est, y, len(frame)))
+    require_same_subjects(len(frame), outcome)
+    scores = _brier_scores(est, outcome)
     rng = np.random.default_rng(random_state)
     whole = scores(frame)
     rows = []
@@ -85,13 +89,6 @@ def permutation_importance(
     table = pd.DataFrame(rows, columns=["k", "cause", "covariate", "importance", "low", "high"])
     table = table.sort_values(["k", "importance"], ascending=[True, False], ignore_index=True)
     return table.drop(columns="k")
-
-
-def _outcome(est: Any, y: Any, n_subjects: int) -> Outcome:
-    zero_duration = getattr(est, "zero_duration", "raise")
-    outcome = read_outcome(y, causes=est.causes_, zero_duration=zero_duration)
-    require_same_subjects(n_subjects, outcome)
-    return outcome
 
 
 def _brier_scores(est: Any, outcome: Outcome) -> Callable[[pd.DataFrame], list[Score]]:

@@ -11,10 +11,15 @@ from survtrace.data.covariates import open_table
 from survtrace.errors import DataError
 
 
-def read_frame(est: Any, X: Any) -> pd.DataFrame:
-    """X as a pandas frame with the columns the estimator knows, in its order."""
+def require_fitted(est: Any) -> None:
+    """Refuse an estimator that knows no causes yet."""
     if not hasattr(est, "causes_"):
         raise NotFittedError(f"This {type(est).__name__} has no causes_ yet. Call fit first.")
+
+
+def read_frame(est: Any, X: Any) -> pd.DataFrame:
+    """X as a pandas frame with the columns the estimator knows, in its order."""
+    require_fitted(est)
     table = open_table(X)
     whole = table.to_native()
     if not isinstance(whole, pd.DataFrame):

@@ -7,10 +7,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from survtrace.data.outcome import Outcome, read_outcome
+from survtrace.data.outcome import Outcome
 from survtrace.errors import SettingError
 from survtrace.metrics.censoring import CensoringSurvival, read_censoring, usable_times
-from survtrace.metrics.inputs import Floats, pick_cause, read_estimates, read_times
+from survtrace.metrics.inputs import Floats, pick_cause, read_estimates, read_outcome, read_times
 from survtrace.metrics.pairs import pair_totals
 from survtrace.metrics.score import Score
 

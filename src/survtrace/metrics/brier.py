@@ -13,9 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.data.outcome import Outcome, read_outcome
+from survtrace.data.outcome import Outcome
 from survtrace.metrics.censoring import CensoringSurvival, read_censoring, usable_times
-from survtrace.metrics.inputs import Floats, pick_cause, read_probabilities, read_times
+from survtrace.metrics.inputs import (
+    Floats,
+    pick_cause,
+    read_outcome,
+    read_probabilities,
+    read_times,
+)
 from survtrace.metrics.score import Score
 
 POINTWISE, INTEGRAL = "the score there is NaN", "the integral ends there"

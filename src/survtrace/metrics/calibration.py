@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import trapezoid
 
-from survtrace.data.outcome import Outcome, read_outcome
+from survtrace.data.outcome import Outcome
 from survtrace.errors import DataError, DataWarning, SettingError
 from survtrace.metrics.inputs import (
     Floats,
     pick_cause,
+    read_outcome,
     read_probabilities,
     read_probability,
     read_times,

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.data.outcome import Outcome, read_outcome
+from survtrace.data.outcome import Outcome
 from survtrace.errors import DataWarning
-from survtrace.metrics.inputs import Floats
+from survtrace.metrics.inputs import Floats, read_outcome
 from survtrace.metrics.nonparametric import StepFunction, event_table
 
 FLOOR = 1e-3

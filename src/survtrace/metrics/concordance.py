@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.data.outcome import read_outcome
 from survtrace.errors import DataWarning
 from survtrace.metrics.censoring import read_censoring, usable_cases
 from survtrace.metrics.inputs import (
@@ -21,6 +20,7 @@ from survtrace.metrics.inputs import (
     pick_cause,
     read_estimate,
     read_horizon,
+    read_outcome,
     read_probabilities,
     read_times,
 )

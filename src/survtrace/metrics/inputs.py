@@ -7,11 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from survtrace.data import outcome as outcomes
 from survtrace.data.outcome import Outcome
+from survtrace.data.real_numbers import real_numbers
 from survtrace.errors import DataError
 
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-8
+
+
+def read_outcome(y: Any, **known: Any) -> Outcome:
+    """The outcome to score; of a fold, everybody may have had an event.
+
+    Examples
+    --------
+    >>> read_outcome({"event": [1, 2], "duration": [3.0, 4.0]}).causes
+    (1, 2)
+    """
+    return outcomes.read_outcome(y, ask=False, **known)
 
 
 def pick_cause(outcome: Outcome, cause: Any = None) -> int:
@@ -19,7 +32,6 @@ def pick_cause(outcome: Outcome, cause: Any = None) -> int:
 
     Examples
     --------
-    >>> from survtrace.data.outcome import read_outcome
     >>> pick_cause(read_outcome({"event": ["relapse", "death"], "duration": [1, 2]}), "relapse")
     2
     """
@@ -114,7 +126,9 @@ def read_horizon(horizon: float | None) -> float:
 
 def _numbers(values: ArrayLike, name: str) -> Floats:
     try:
-        return np.asarray(values, dtype=np.float64)
+        return real_numbers(values, name)
+    except DataError:
+        raise
     except (TypeError, ValueError) as reason:
         raise DataError(f"{name} must hold numbers; {reason}. Convert it to an array.") from None
 

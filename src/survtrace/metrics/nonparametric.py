@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from survtrace.data.outcome import Outcome, read_outcome
+from survtrace.data.outcome import Outcome
 from survtrace.errors import DataError
-from survtrace.metrics.inputs import Floats
+from survtrace.metrics.inputs import Floats, read_outcome
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.data.outcome import Outcome, read_outcome
+from survtrace.data.outcome import Outcome
 from survtrace.errors import DataError, SettingError
 from survtrace.metrics.auc import Controls, auc_at
 from survtrace.metrics.brier import integrated_brier_score
@@ -23,7 +23,7 @@ from survtrace.metrics.concordance import (
     concordance_cause_specific,
     concordance_paper,
 )
-from survtrace.metrics.inputs import Floats, read_times
+from survtrace.metrics.inputs import Floats, read_outcome, read_times
 
 Mode = Literal["cause_specific", "paper", "antolini"]
 TRUNCATED = {"cause_specific": concordance_cause_specific, "paper": concordance_paper}
@@ -40,7 +40,8 @@ class Scorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         """The score of an estimator's predictions for X; higher is better."""
-        outcome = read_outcome(y, causes=getattr(estimator, "causes_", None))
+        known = {name: getattr(estimator, f"{name}_", None) for name in ("causes", "censored")}
+        outcome = read_outcome(y, **known)
         _event_times(outcome, outcome.event > 0)
         causes = outcome.causes if self.cause is None else [self.cause]
         measured = [self.measure(estimator, X, outcome, each, **self.settings) for each in causes]

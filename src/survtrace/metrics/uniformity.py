@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
-from survtrace.data.outcome import read_outcome
 from survtrace.errors import SettingError
 from survtrace.metrics.censoring import read_censoring, usable_times
-from survtrace.metrics.inputs import Floats, pick_cause, read_probability, read_times
+from survtrace.metrics.inputs import Floats, pick_cause, read_outcome, read_probability, read_times
 
 
 @dataclass(frozen=True, eq=False)

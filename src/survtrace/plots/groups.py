@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.data.outcome import read_outcome
 from survtrace.errors import DataError, SettingError
 from survtrace.metrics import kaplan_meier
+from survtrace.metrics.inputs import read_outcome
 from survtrace.plots.style import GREY, axes_or_new, line, mark, with_legend, with_unit
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from survtrace.data.covariates import open_table, select_columns
-from survtrace.data.outcome import Outcome, read_outcome, require_same_subjects
+from survtrace.data.outcome import Outcome, require_same_subjects
+from survtrace.data.pairing import read_scored
 from survtrace.errors import DataError, DataWarning, LearnedRowsWarning
 from survtrace.estimator import SurvTRACE
 from survtrace.explain import covariate_relevance, faithfulness, permutation_importance
@@ -160,10 +161,10 @@ def _said(caught: list[warnings.WarningMessage]) -> list[str]:
 
 def _read(est: SurvTRACE, X: Any, y: Any) -> Subjects:
     """A table in the estimator's columns, and its outcome in the estimator's causes."""
+    X, outcome = read_scored(est, X, y)
     table = open_table(X)
     if len(table) == 0:
         raise DataError("a report needs subjects to score; X has no rows. Check how it was read.")
-    outcome = read_outcome(y, causes=est.causes_, zero_duration=est.zero_duration)
     require_same_subjects(len(table), outcome)
     return read_frame(est, select_columns(table, est.encoding_.covariates).to_native()), outcome
 

@@ -29,11 +29,12 @@ class Counting:
     seeds: list[int]
     fraction: float
     zero_duration: str
+    causes: tuple[Any, ...]
 
     def __call__(self, span: range | None = None) -> Census | None:
         """The census of all blocks, or of some."""
         at_zero = 0.0 if self.zero_duration == "shift" else self.zero_duration
-        blocks = self.files.blocks(zero_duration=at_zero, span=span)
+        blocks = self.files.blocks(causes=self.causes, zero_duration=at_zero, span=span)
         return gather((self._take(block) for block in blocks), self.covariates)
 
     def _take(self, block: Block) -> Census:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from survtrace.data.blocks import CohortFiles
 from survtrace.data.census import Census
 from survtrace.data.draws import count_held_out
 from survtrace.data.encoding import Encoding
-from survtrace.data.outcome import Outcome, warn_of_empty
+from survtrace.data.outcome import Outcome, warn_if_complete, warn_of_empty
 from survtrace.data.pools import OnDisk, Walk
 from survtrace.data.records import Layout
 from survtrace.data.spool import Spooled
@@ -76,14 +77,21 @@ def prepare_streamed(
 ) -> Iterator[Streamed]:
     """Learn scales, categories and cuts in one pass, write the encoded cohort in a second.
 
+    Who is censored is decided before, by a pass over event and duration alone.
+
     As in `prepare`, nothing is learned from rows that every member holds out. ``take`` and ``keep``
     say who makes the two passes; by default this process does, and its scratch file, in the folder
     for temporary files, is gone at the end.
     """
-    covariates = files.covariates(categorical)
-    counting = Counting(files, covariates, seeds, validation_fraction, zero_duration)
+    covariates, meaning = files.covariates(categorical), files.meaning()
+    counting = Counting(
+        files, covariates, seeds, validation_fraction, zero_duration, meaning.causes
+    )
     census = _checked(take(counting), files)
-    encoding, trained_on = census.encoding(covariates), census.outcome()
+    encoding = census.encoding(covariates)
+    trained_on = replace(census.outcome(), censored=meaning.censored)
+    if files.roles.censored is None:
+        warn_if_complete(trained_on)
     cuts = choose_cuts(trained_on, n_intervals, time_grid)
     warn_of_sparse_causes(census.n_events, len(cuts) - 1)
     weight = None if files.roles.weight is None else census.weight.mean

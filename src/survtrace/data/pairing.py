@@ -1,0 +1,66 @@
+"""Covariates and outcome of the same subjects: columns by role, rows by label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from survtrace.data.alignment import align_rows
+from survtrace.data.covariates import open_table
+from survtrace.data.outcome import Outcome, read_outcome
+from survtrace.data.roles import names_columns, read_roles
+from survtrace.errors import DataError
+
+
+class Pair(NamedTuple):
+    """What a user passes: covariates, outcome, the labels that mean censored, and weights."""
+
+    X: Any
+    y: Any
+    censored: Any = None
+    sample_weight: Any = None
+
+
+def pair(X: Any, y: Any, sample_weight: Any = None) -> Pair:
+    """Take the columns that ``y`` names out of X, or bring ``y`` into the order of its rows.
+
+    Examples
+    --------
+    >>> table = {"age": [61, 47], "cause": [0, 1], "months": [9.0, 4.0]}
+    >>> found = pair(table, {"event": "cause", "duration": "months"})
+    >>> list(found.X.columns), found.y["duration"].tolist()
+    (['age'], [9.0, 4.0])
+    """
+    if isinstance(X, Mapping):
+        X = open_table(X).to_native()
+    if names_columns(y):
+        return _by_roles(X, y, sample_weight)
+    return Pair(X, align_rows(X, y, "y"), None, align_rows(X, sample_weight, "sample_weight"))
+
+
+def read_scored(est: Any, X: Any, y: Any) -> tuple[Any, Outcome]:
+    """Covariates, and the outcome in the causes of a fitted estimator."""
+    X, y, censored, _ = pair(X, y)
+    outcome = read_outcome(
+        y,
+        causes=est.causes_,
+        censored=getattr(est, "censored_", ()) if censored is None else censored,
+        zero_duration=getattr(est, "zero_duration", "raise"),
+    )
+    return X, outcome
+
+
+def _by_roles(X: Any, y: Mapping[Any, Any], sample_weight: Any) -> Pair:
+    roles, table = read_roles(y), open_table(X)
+    covariates = table.select(roles.covariates(table.columns)).to_native()
+    named = {roles.event: "event", roles.duration: "duration"}
+    outcome = table.select(list(named)).rename(named).to_native()
+    if roles.weight is None:
+        weight = align_rows(X, sample_weight, "sample_weight")
+        return Pair(covariates, outcome, roles.censored, weight)
+    if sample_weight is not None:
+        raise DataError(
+            "sample weights must be given once; got sample_weight and the column "
+            f"{roles.weight!r} in y. Leave one of them out."
+        )
+    return Pair(covariates, outcome, roles.censored, table[roles.weight].to_numpy())

@@ -1,0 +1,59 @@
+"""Numbers as a user passes them: real, and none of them hidden by a mask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from survtrace.errors import DataError, row_name
+
+
+def real_numbers(values: Any, name: str) -> NDArray[np.float64]:
+    """Floats; `DataError` for masked or complex values, which a conversion would falsify.
+
+    Other errors of the conversion (`TypeError`, `ValueError`) are left to the caller.
+
+    Examples
+    --------
+    >>> real_numbers([1, 2], "times")
+    array([1., 2.])
+    >>> real_numbers([1 + 2j], "times")
+    Traceback (most recent call last):
+    survtrace.errors.DataError: times must be real numbers; got complex ones. Pass their real part.
+    """
+    refuse_masked(values, name)
+    if is_complex(values):
+        raise DataError(f"{name} must be real numbers; got complex ones. Pass their real part.")
+    return np.asarray(values, dtype=np.float64)
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Refuse a masked array with masked values: where one is needed, it may not be missing."""
+    if not isinstance(values, np.ma.MaskedArray) or values.dtype.names:
+        return
+    mask = np.ma.getmaskarray(values).reshape(len(values), -1) if values.ndim else np.array([[0]])
+    masked = mask.any(axis=1)
+    if masked.any():
+        raise DataError(
+            f"{name} must not be missing; {masked.sum()} of {len(masked)} values are masked "
+            f"(first: {row_name(np.flatnonzero(masked)[0])}). Drop these, or fill them in."
+        )
+
+
+def is_complex(values: Any) -> bool:
+    """Whether any of the values is a complex number.
+
+    Examples
+    --------
+    >>> is_complex([1.0, 2j]), is_complex(["a", 1.0])
+    (True, False)
+    """
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):
+        return False
+    if array.dtype == object:
+        return any(isinstance(value, (complex, np.complexfloating)) for value in array.ravel())
+    return array.dtype.kind == "c"

@@ -1,0 +1,39 @@
+"""Units that may stand behind a number, each in one spelling."""
+
+from __future__ import annotations
+
+import re
+
+SPACES = " \t\u00a0\u2007\u2009\u202f"
+_USUAL = """
+% ‰ ° °c °f °k mg g kg ug ng pg t mg/dl g/dl g/l mg/l ug/l ug/dl ug/ml ng/ml ng/l ng/dl pg/ml
+mmol/l umol/l nmol/l pmol/l mol/l meq/l mval/l mmol/mol u/l iu/l u/ml iu/ml miu/l miu/ml mu/l
+ku/l ie/l ie/ml /nl /ul /pl /l /fl fl pg/l gpt/l tpt/l tsd/ul mio/ul x10^9/l x10^12/l 10^9/l
+10^12/l x10e9/l x10e12/l 10e9/l x10^3/ul x10^6/ul 10^3/ul 10^6/ul cells/ul /mm3 /mm³ ml dl ul cl
+cc mm cm km nm um in inch inches ft lb lbs oz kg/m2 kg/m² kg/m^2 m2 m² cm2 cm² cm3 cm³ mm2 mm²
+mm3 mm³ mmhg cmh2o kpa hpa pa mbar bar bpm /min l/min ml/min ml/min/1.73m2 ml/min/1.73m²
+ml/min/1,73m2 ml/min/1,73m² ml/h ml/kg mg/kg mg/m2 mg/m² mg/d ug/kg mg/24h g/24h g/d sec secs
+second seconds min mins minute minutes hr hrs hour hours day days wk wks week weeks mo mos mth
+mths month months yr yrs year years jahr jahre jahren monat monate tage tag woche wochen std
+stunden an ans mois jour jours año años mes meses día días anni mesi giorni gy cgy msv mci mbq
+ms ms2 hz khz db kcal kj eur usd $ € pack-years packyears py points pts punkte score
+"""
+UNITS = frozenset(_USUAL.split())
+_WORD = re.compile(r"/?[^\W\d_]+(?:[/·.*][^\W\d_]+)*[23²³]?")
+
+
+def plain_unit(text: str) -> str | None:
+    """A unit in one spelling, "" for none; None for a text that is no unit.
+
+    Examples
+    --------
+    >>> plain_unit("mg / dL"), plain_unit("µg/l"), plain_unit("or more")
+    ('mg/dl', 'ug/l', None)
+    """
+    text = (
+        text.strip(SPACES).removesuffix(".").replace("\u00b5", "u").replace("\u03bc", "u").lower()
+    )
+    closed = re.sub(rf"[{SPACES}]", "", text)
+    if not closed or closed in UNITS:
+        return closed
+    return text if len(text) <= 16 and _WORD.fullmatch(text) else None
