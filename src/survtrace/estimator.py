@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -20,6 +20,7 @@ from survtrace.curves import Average, CurveFunction, Place
 from survtrace.data.batches import InMemory
 from survtrace.data.blocks import CohortFiles
 from survtrace.data.covariates import open_table
+from survtrace.data.encoding import Encoding
 from survtrace.data.outcome import (
     Outcome,
     informative,
@@ -35,7 +36,7 @@ from survtrace.metrics import censoring_survival, integrated_brier_score
 from survtrace.network.assembly import Network, Shape
 from survtrace.paths import by_path, score_by_path
 from survtrace.prediction import Curve, Forecast, choose_device, read_times, threads
-from survtrace.settings import check_settings
+from survtrace.settings import check_settings, names_of_causes
 from survtrace.training.card import model_card
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.history import History
@@ -48,10 +49,12 @@ Array = NDArray[np.float64]
 Stream = Callable[..., AbstractContextManager[Streamed]]
 OUTCOME_DEPENDENT = ("paper", "events", "stabilised")
 NOT_IN_FINGERPRINT = (
+    "cause_names",
     "checkpoint_dir",
     "max_epochs",
     "prediction_batch_size",
     "random_state",  # the seeds drawn from it are
+    "time_unit",
     "verbose",
 )
 
@@ -100,6 +103,15 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         fitted again afterwards ("auto": where the weights depend on the outcome).
     categorical
         Columns (names or numbers) to treat as categorical whatever their dtype.
+    columns
+        Data dictionary: a mapping from names of columns to what is known of them, ``{"age":
+        {"kind": "numerical", "unit": "years", "low": 0, "high": 120}}``, or the path of a CSV
+        file with the columns name, kind (numerical, categorical, ignore, identifier, date, text),
+        unit, label, levels, missing, low, high, decimal. Columns that are not named are inspected:
+        identifiers, dates and free text are left out, numbers written as text are read, and one
+        warning says so.
+    time_unit, cause_names
+        Unit of durations, and a text to show for each cause (``{1: "relapse"}``).
     zero_duration
         "raise" refuses events at duration 0, "shift" moves them to half the smallest duration.
     checkpoint_dir
@@ -124,6 +136,9 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         Cut points from 0; beyond the last, curves are constant.
     feature_names_in_, n_features_in_
         Covariates, in token order.
+    cause_names_, time_unit_, covariate_labels_
+        What to show: a text for each cause, the unit of durations, and "label (unit)" for each
+        covariate.
     history_ : DataFrame
         Losses of each epoch and member.
     card_ : dict
@@ -171,6 +186,9 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         ips_clip: float = 0.01,
         recalibrate: bool | str = "auto",
         categorical: Sequence[str | int] | None = None,
+        columns: Any = None,
+        time_unit: str = "",
+        cause_names: Mapping[Any, str] | None = None,
         zero_duration: str = "raise",
         checkpoint_dir: str | Path | None = None,
         prediction_batch_size: int | str = "auto",
@@ -208,6 +226,9 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         self.ips_clip = ips_clip
         self.recalibrate = recalibrate
         self.categorical = categorical
+        self.columns = columns
+        self.time_unit = time_unit
+        self.cause_names = cause_names
         self.zero_duration = zero_duration
         self.checkpoint_dir = checkpoint_dir
         self.prediction_batch_size = prediction_batch_size
@@ -479,6 +500,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         base = int(check_random_state(self.random_state).randint(2**31))
         seeds = [int(seed) for seed in np.random.SeedSequence(base).generate_state(self.n_members)]
         with self._prepare(X, y, sample_weight, eval_set, seeds, stream) as prepared:
+            names_of_causes(prepared.trained_on.causes, self.cause_names)  # refuses unknown labels
             yield prepared, self._plan(prepared, seeds, base)
 
     @contextmanager
@@ -494,7 +516,13 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         """The cohort in memory or, of a path, on disk as long as it is needed."""
         common: dict[str, Any] = {
             name: getattr(self, name)
-            for name in ("categorical", "n_intervals", "time_grid", "validation_fraction")
+            for name in (
+                "categorical",
+                "columns",
+                "n_intervals",
+                "time_grid",
+                "validation_fraction",
+            )
         }
         if is_path(X):
             require_streamable(
@@ -622,6 +650,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         event_times = trained_on.duration[trained_on.event > 0]
         self.causes_ = list(trained_on.causes)
         self.censored_ = list(trained_on.censored)
+        self._remember_names(prepared.encoding)
         self.encoding_ = prepared.encoding
         self.time_grid_ = prepared.cuts
         self.median_event_time_ = float(np.median(event_times))
@@ -632,6 +661,12 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         self.history_ = history.frame()
         self.card_ = model_card(prepared.counts, interrupted=history.interrupted)
         self.network_ = network
+
+    def _remember_names(self, encoding: Encoding) -> None:
+        """Set the words in which causes, times and covariates are shown."""
+        self.cause_names_ = names_of_causes(self.causes_, self.cause_names)
+        self.time_unit_ = str(self.time_unit)
+        self.covariate_labels_ = {each.name: each.shown for each in encoding.covariates}
 
     def _fingerprint(self, prepared: Prepared | Streamed, plan: Plan) -> str:
         """Identifies data and settings, so that a checkpoint is not taken for another fit's."""

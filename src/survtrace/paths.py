@@ -15,7 +15,7 @@ from survtrace.data.encoding import Encoding
 from survtrace.data.pieces import read_pieces
 from survtrace.data.remarks import in_rows
 from survtrace.data.roles import is_path, read_roles
-from survtrace.data.spelling import as_learned, levels_of
+from survtrace.data.spelling import as_learned, text_columns
 from survtrace.errors import DataError
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -62,7 +62,7 @@ def _pieces(
     """The covariates, and some columns more, of a table with at least one row."""
     columns = list(dict.fromkeys([*encoding.names.tolist(), *more]))
     empty = True
-    for piece in filter(len, read_pieces(path, columns, text=list(levels_of(encoding)))):
+    for piece in filter(len, read_pieces(path, columns, text=text_columns(encoding))):
         empty = False
         yield as_learned(encoding, piece)
     if empty:

@@ -57,6 +57,7 @@ def save(est: SurvTRACE, path: str | Path) -> None:
             "causes": est.causes_,
             "censored": est.censored_,
             "encoding": est.encoding_.as_dict(),
+            "left_out": list(est.encoding_.left_out),
             "shape": est.network_.shape.as_dict(),
             "median_event_time": est.median_event_time_,
             "censoring_floor": est.censoring_.floor,
@@ -90,7 +91,8 @@ def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
     est = SurvTRACE(**note["settings"])
     est.causes_ = note["causes"]
     est.censored_ = note.get("censored", [])
-    est.encoding_ = Encoding.from_dict(note["encoding"])
+    est.encoding_ = Encoding.from_dict(note["encoding"], note.get("left_out", ()))
+    est._remember_names(est.encoding_)
     est.feature_names_in_ = est.encoding_.names
     est.n_features_in_ = len(est.feature_names_in_)
     est.time_grid_ = tensors["time_grid"].numpy()
@@ -117,6 +119,8 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, Path):
         return str(value)
     return value if isinstance(value, str | int | float | bool | None) else None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, NamedTuple
 
 from survtrace.errors import SettingError
@@ -89,6 +91,17 @@ RULES: dict[str, Rule] = {
     "ips": one_of(*IPS_FORMS),
     "ips_clip": between(0, 1, above=True),
     "recalibrate": one_of(True, False, "auto"),
+    "columns": Rule(
+        lambda v: v is None or isinstance(v, Mapping | str | PathLike),
+        "a data dictionary: a mapping from names of columns, or the path of a CSV file, or None",
+    ),
+    "time_unit": Rule(lambda v: isinstance(v, str), "a text such as 'months'"),
+    "cause_names": Rule(
+        lambda v: (
+            v is None or (isinstance(v, Mapping) and all(isinstance(t, str) for t in v.values()))
+        ),
+        "a mapping from labels of causes to texts, or None",
+    ),
     "zero_duration": one_of("raise", "shift"),
     "prediction_batch_size": either(whole(1), one_of("auto")),
     "n_threads": either(whole(1), one_of(None)),
@@ -118,3 +131,24 @@ def check_settings(settings: Mapping[str, Any]) -> None:
             f"width must be a multiple of n_heads; got width={settings['width']} and "
             f"n_heads={settings['n_heads']}."
         )
+
+
+def names_of_causes(causes: Sequence[Any], names: Mapping[Any, str] | None) -> dict[Any, str]:
+    """A text to show for each cause: the user's, or the label itself.
+
+    Examples
+    --------
+    >>> names_of_causes([1, 2, "relapse"], {1: "death"})
+    {1: 'death', 2: 'cause 2', 'relapse': 'relapse'}
+    """
+    said = {str(label): text for label, text in (names or {}).items()}
+    unknown = sorted(set(said) - {str(cause) for cause in causes})
+    if unknown:
+        near = get_close_matches(unknown[0], [str(cause) for cause in causes], n=1)
+        meant = f" (did you mean {near[0]!r}?)" if near else ""
+        raise SettingError(
+            f"cause_names must name causes of the outcome, which are {list(causes)}; "
+            f"{unknown[0]!r} is none{meant}."
+        )
+    plain = {cause: cause if isinstance(cause, str) else f"cause {cause}" for cause in causes}
+    return {cause: said.get(str(cause), text) for cause, text in plain.items()}

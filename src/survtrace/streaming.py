@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from survtrace.data.pieces import N_ROWS, read_pieces, write_pieces
 from survtrace.data.remarks import in_rows
-from survtrace.data.spelling import as_learned, levels_of
+from survtrace.data.spelling import as_learned, text_columns
 from survtrace.errors import DataError
 from survtrace.estimator import SurvTRACE
 
@@ -78,7 +78,7 @@ def predict_file(
     """
     covariates = [str(name) for name in est.feature_names_in_]
     columns = list(dict.fromkeys([*keep, *covariates]))
-    text = list(levels_of(est.encoding_))
+    text = text_columns(est.encoding_)
     pieces = read_pieces(table, columns, verbatim=keep, text=text, n_rows=n_rows)
     done, told = 0, set[str]()
     with write_pieces(out) as write:

@@ -12,7 +12,15 @@ from typing import Annotated
 
 import typer
 
-from survtrace.cli import describing, holding_out, learning, screen, studying, using
+from survtrace.cli import (
+    checking,
+    describing,
+    holding_out,
+    learning,
+    screen,
+    studying,
+    using,
+)
 from survtrace.cli.options import Quiet
 from survtrace.cli.outputs import words_for
 from survtrace.errors import SurvtraceError
@@ -23,6 +31,7 @@ EXTRAS = {
     "optuna": "tune",
     "matplotlib": "plots",
     "pyarrow": "parquet",
+    "openpyxl": "excel",
     "ray": "distributed",
     "shap": "explain",
     "jinja2": "report",
@@ -43,6 +52,7 @@ OUTCOME = "--duration months --event cause"
 EXAMPLES: dict[Callable[..., None], str] = {
     studying.demo: "survtrace demo --out demo",
     studying.datasets: "survtrace datasets flchain --out flchain.csv",
+    checking.check: f"survtrace check patients.csv {OUTCOME}",
     holding_out.split: "survtrace split patients.csv --event cause --id patient --out-train a.csv "
     "--out-test b.csv",
     learning.fit: f"survtrace fit patients.csv {OUTCOME} --id patient --hold-out 0.25 --out model",

@@ -48,6 +48,10 @@ class CohortFiles:
 
     def covariates(self, categorical: Sequence[str | int] | None = None) -> tuple[Covariate, ...]:
         """The covariates, in the order of the columns; their kind is that of the file's types."""
+        return infer_covariates(nw.from_native(self.empty_table()), categorical)
+
+    def covariate_names(self) -> list[str]:
+        """Names of all columns that have no other role."""
         path = require_table(self.path)
         if not is_parquet(path):
             raise DataError(
@@ -56,10 +60,15 @@ class CohortFiles:
             )
         with readable(path):
             names = self.roles.covariates(parquet_columns(path))
-            empty = parquet_schema(path).empty_table().select(names)
         if not names:
             raise DataError(f"{path} must have covariates; all its columns have other roles.")
-        return infer_covariates(nw.from_native(empty), categorical)
+        return names
+
+    def empty_table(self) -> Any:
+        """The covariates of no rows, with the types of the file."""
+        names = self.covariate_names()
+        with readable(self.path):
+            return parquet_schema(self.path).empty_table().select(names)
 
     def meaning(self) -> Meaning:
         """Which labels are causes and which mean censored, by the whole table.

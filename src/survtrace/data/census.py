@@ -70,15 +70,17 @@ class Census:
     all_events: NDArray[np.int64]
     n_missing: NDArray[np.int64]
 
-    def encoding(self, covariates: Sequence[Covariate]) -> Encoding:
+    def encoding(
+        self, covariates: Sequence[Covariate], left_out: Sequence[str] = (), remarks: str = ""
+    ) -> Encoding:
         """Scales and categories, as `learn_encoding` learns them from a table in memory."""
-        warn_of_idle_columns(covariates, self.columns)
+        warn_of_idle_columns(covariates, self.columns, remarks=remarks)
         numerical = iter(self.values.columns[0].T)
         learned = [
             learn_column(summary, next(numerical) if isinstance(summary, Spread) else None)
             for summary in self.columns
         ]
-        return Encoding(tuple(covariates), tuple(learned))
+        return Encoding(tuple(covariates), tuple(learned), tuple(left_out))
 
     def outcome(self) -> Outcome:
         """Duration and event of the sample, events at duration 0 moved to `shift`."""

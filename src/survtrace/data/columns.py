@@ -10,7 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from survtrace.data.covariates import Covariate
-from survtrace.errors import DataError
+from survtrace.data.missing import MARKERS, is_plain_number
+from survtrace.data.text_numbers import parse_distinct
+from survtrace.data.units import same_unit
+from survtrace.errors import DataError, row_name
 
 
 class Levels(NamedTuple):
@@ -52,40 +55,106 @@ def numbers(
     series = table[covariate.name]
     if not series.dtype.is_float() and series.null_count() == len(series):
         return np.full(len(series), np.nan)
-    if not (series.dtype.is_numeric() or series.dtype in (nw.Boolean, nw.Object, nw.Unknown)):
-        raise DataError(
-            f"column {covariate.name!r} is numerical; got {series.dtype}. "
-            "Convert it to numbers, or name it in categorical= when fitting."
-        )
     values = _as_floats(series)
     if values is None:
-        raise DataError(
-            f"column {covariate.name!r} is numerical; it holds values that are not numbers. "
-            "Convert it to numbers, or name it in categorical= when fitting."
-        )
+        values = _numbers_in_text(series, covariate, first_row)
+    values = _without_markers(values, covariate)
     infinite = np.isinf(values)
     if infinite.any():
         raise DataError(
             f"numerical covariates must be finite; column {covariate.name!r} has "
-            f"{infinite.sum()} infinite values (first: row "
-            f"{first_row + np.flatnonzero(infinite)[0]}). "
+            f"{infinite.sum()} infinite values (first: "
+            f"{row_name(first_row + np.flatnonzero(infinite)[0])}). "
             "Replace infinity by a missing value or a bound."
         )
+    _require_possible(values, covariate, first_row)
     return values
 
 
 def _as_floats(series: nw.Series[Any]) -> NDArray[np.float64] | None:
+    """Floats of a column of numbers; None of one that has texts."""
     if series.dtype.is_numeric():
         return series.cast(nw.Float64).to_numpy().astype(np.float64, copy=False)
+    if series.dtype not in (nw.Boolean, nw.Object, nw.Unknown):
+        return None
+    values = series.to_list()
+    if any(isinstance(value, str) for value in values):
+        return None
     try:
-        column = pd.to_numeric(pd.Series(series.to_list(), dtype=object))
+        column = pd.to_numeric(pd.Series(values, dtype=object))
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError):
         return None
 
 
+def _numbers_in_text(
+    series: nw.Series[Any], covariate: Covariate, first_row: int
+) -> NDArray[np.float64]:
+    """Numbers of a column of texts, by the rules that hold for the covariate."""
+    if not (series.dtype in TEXTS or series.dtype in (nw.Object, nw.Unknown)):
+        raise DataError(
+            f"column {covariate.name!r} is numerical; got {series.dtype}. "
+            "Convert it to numbers, or name it in categorical= when fitting."
+        )
+    place, distinct = _factorise(series)
+    texts = [(_text_of(level) or "").strip() for level in distinct]
+    strict = covariate.decimal == "." and not covariate.thousands
+    decimal = "clear" if strict else covariate.decimal
+    read = parse_distinct(texts, decimal, [*MARKERS, *covariate.missing], covariate.unit)
+    unreadable = np.append(read.unreadable, False)[place]
+    if unreadable.any():
+        first = int(np.flatnonzero(unreadable)[0])
+        text = texts[place[first]]
+        why = "could be one of two numbers" if read.ambiguous[place[first]] else "is no number"
+        raise DataError(
+            f"column {covariate.name!r} is numerical; {unreadable.sum()} of {len(place)} values "
+            f"are not to be read as numbers (first: {row_name(first_row + first)}, {text!r} {why})."
+            " Convert them, make them missing, or name the column in categorical= when fitting.",
+            in_command=f"column {covariate.name!r} is numerical; {unreadable.sum()} of "
+            f"{len(place)} values are not to be read as numbers (first: "
+            f"{row_name(first_row + first)}, {text!r} {why}). Correct them, or leave them empty.",
+        )
+    _require_same_unit(read.units, covariate)
+    return np.append(read.numbers, np.nan)[place]
+
+
+def _require_same_unit(units: dict[str, str], covariate: Covariate) -> None:
+    expected = same_unit(covariate.unit)
+    for text, unit in units.items():
+        if expected and same_unit(unit) != expected:
+            raise DataError(
+                f"column {covariate.name!r} is in {covariate.unit!r}; {text!r} is in another unit. "
+                "Convert the values to one unit."
+            )
+
+
+def _without_markers(values: NDArray[np.float64], covariate: Covariate) -> NDArray[np.float64]:
+    """NaN in place of numbers that mean "not known", such as 999."""
+    markers = [float(text) for text in covariate.missing if is_plain_number(text)]
+    if not markers:
+        return values
+    return np.where(np.isin(values, markers), np.nan, values)
+
+
+def _require_possible(values: NDArray[np.float64], covariate: Covariate, first_row: int) -> None:
+    """Refuse numbers that the data dictionary says to be impossible."""
+    low = -np.inf if covariate.low is None else covariate.low
+    high = np.inf if covariate.high is None else covariate.high
+    bad = (values < low) | (values > high)
+    if bad.any():
+        first = int(np.flatnonzero(bad)[0])
+        raise DataError(
+            f"column {covariate.name!r} must lie between {low:g} and {high:g}, as the data "
+            f"dictionary says; {bad.sum()} of {len(bad)} values do not (first: "
+            f"{row_name(first_row + first)}, {values[first]:g}). Correct them, or leave them "
+            "empty."
+        )
+
+
 def levels(table: nw.DataFrame[Any], covariate: Covariate) -> Levels:
     """A categorical column as text levels in order of appearance; 1, 1.0 and "1" are one level.
+
+    Spaces around a text do not count; an empty text is missing.
 
     Examples
     --------
@@ -93,6 +162,44 @@ def levels(table: nw.DataFrame[Any], covariate: Covariate) -> Levels:
     Levels(place=array([0, 1, 0]), text=['2', '1'])
     """
     place, distinct = _factorise(table[covariate.name])
+    texts = _spelled([_text_of(level) for level in distinct], covariate)
+    if None in texts or len(set(texts)) < len(texts):
+        of_text, kept = pd.factorize(np.array([*texts, None], dtype=object))
+        place, texts = of_text[place], kept.tolist()
+    return Levels(place.astype(np.int64, copy=False), cast("list[str]", texts))
+
+
+def _spelled(texts: list[str | None], covariate: Covariate) -> list[str | None]:
+    """Texts without spaces around them, in the covariate's spelling; None for what is missing."""
+    markers = {"", *(text.strip().casefold() for text in covariate.missing)}
+    spelling = {plain_text(level): level for level in reversed(covariate.levels)}
+    spelling |= {level: level for level in covariate.levels}
+    spelled: list[str | None] = []
+    for text in texts:
+        stripped = None if text is None else text.strip()
+        if stripped is None or stripped.casefold() in markers:
+            spelled.append(None)
+        elif spelling:
+            spelled.append(spelling.get(stripped) or spelling.get(plain_text(stripped), stripped))
+        else:
+            spelled.append(stripped)
+    return spelled
+
+
+def plain_text(text: str) -> str:
+    """A text in lower case and with single spaces, by which spellings are compared.
+
+    Examples
+    --------
+    >>> plain_text(" Never  Smoker ") == plain_text("never smoker")
+    True
+    """
+    return " ".join(text.casefold().split())
+
+
+def text_levels(series: nw.Series[Any]) -> Levels:
+    """A column of any type as distinct texts, spaces and all; -1 where missing."""
+    place, distinct = _factorise(series)
     texts = [_text_of(level) for level in distinct]
     if None in texts or len(set(texts)) < len(texts):
         of_text, kept = pd.factorize(np.array([*texts, None], dtype=object))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from typing import Any, Literal
 
 import narwhals as nw
@@ -19,10 +20,66 @@ Kind = Literal["numerical", "categorical"]
 
 @dataclass(frozen=True)
 class Covariate:
-    """A column's name and kind."""
+    """A column: its name, its kind, and how its values are written and to be shown.
+
+    Attributes
+    ----------
+    name, kind
+        As in the table; "numerical" or "categorical".
+    decimal
+        The decimal mark of numbers in text: "." or ","; "any" if both occur, each clear by itself.
+    thousands
+        Whether "1,234" is 1234, where the decimal mark is a point; else it is refused.
+    missing
+        Texts and numbers that mean "not known".
+    unit, label
+        What to show beside and in place of the name.
+    low, high
+        The smallest and largest number that are possible; others are refused.
+    levels
+        Levels in their spelling; a text that differs in case or spaces only is one of them.
+    """
 
     name: str
     kind: Kind
+    decimal: str = "."
+    thousands: bool = False
+    missing: tuple[str, ...] = ()
+    unit: str = ""
+    label: str = ""
+    low: float | None = None
+    high: float | None = None
+    levels: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """Label and unit, for people.
+
+        Examples
+        --------
+        >>> Covariate("bmi", "numerical", label="Body mass index", unit="kg/m2").shown
+        'Body mass index (kg/m2)'
+        """
+        label = self.label or self.name
+        return f"{label} ({self.unit})" if self.unit else label
+
+    def as_dict(self) -> dict[str, Any]:
+        """What differs from a plain column, for a file."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)[2:]}
+        known = {field.name: field.default for field in fields(self)[2:]}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in plain.items()
+            if value != known[name]
+        }
+
+    @classmethod
+    def from_dict(cls, name: str, kind: Kind, plain: Mapping[str, Any]) -> Covariate:
+        """The covariate that `as_dict` described."""
+        values: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in plain.items()
+        }
+        return cls(name, kind, **values)
 
 
 def open_table(X: Any) -> nw.DataFrame[Any]:
@@ -74,36 +131,59 @@ def infer_covariates(
     >>> [covariate.kind for covariate in infer_covariates(table, categorical=["stage"])]
     ['numerical', 'categorical', 'categorical']
     """
-    named = _names_of(categorical or (), table.columns)
+    named = names_of(categorical or (), table.columns)
     return tuple(
-        Covariate(str(name), "categorical" if name in named else _kind_of(table[name]))
+        Covariate(str(name), "categorical" if name in named else kind_of(table[name]))
         for name in table.columns
     )
 
 
-def select_columns(table: nw.DataFrame[Any], covariates: Sequence[Covariate]) -> nw.DataFrame[Any]:
-    """The columns that were learned, by name; order and extra columns do not matter."""
+def select_columns(
+    table: nw.DataFrame[Any], covariates: Sequence[Covariate], left_out: Sequence[str] = ()
+) -> nw.DataFrame[Any]:
+    """The columns that were learned, by name; order and extra columns do not matter.
+
+    Columns that the fit left out may be there or not.
+    """
     names = [covariate.name for covariate in covariates]
     seen = {str(name): name for name in table.columns}
     missing = [name for name in names if name not in seen]
-    if missing or (len(seen) != len(names) and _are_positions(seen) and _are_positions(names)):
+    if missing or (len(seen) != len(names) and are_positions(seen) and are_positions(names)):
         raise DataError(
-            f"X must have the {len(names)} columns seen in fit; missing: {missing}. "
+            f"X must have the {len(names)} columns seen in fit; missing: {missing}"
+            f"{nearest(missing, [name for name in seen if name not in names])}. "
             f"X has {len(seen)} features {list(seen)}, but SurvTRACE is expecting {len(names)} "
             "features as input. Add or rename them."
         )
-    extra = [name for name in seen if name not in names]
+    extra = [name for name in seen if name not in names and name not in left_out]
     if extra:
         warnings.warn(f"columns not seen in fit are ignored: {extra}.", DataWarning, stacklevel=4)
     return table.select([seen[name] for name in names])
 
 
-def _are_positions(names: Iterable[str]) -> bool:
+def nearest(missing: Sequence[str], there: Sequence[str]) -> str:
+    """Which names of a table may be meant by names it does not have, in brackets.
+
+    Examples
+    --------
+    >>> nearest(["age", "sex"], ["Age", "months"])
+    " (is 'Age' meant to be 'age'?)"
+    """
+    lower = {name.casefold().strip(): name for name in there}
+    pairs = []
+    for name in missing:
+        found = get_close_matches(name.casefold().strip(), lower, n=1, cutoff=0.7)
+        pairs += [f"is {lower[found[0]]!r} meant to be {name!r}?"] if found else []
+    return f" ({' '.join(pairs)})" if pairs else ""
+
+
+def are_positions(names: Iterable[str]) -> bool:
     """Whether the names are only those that `open_table` gives to the columns of an array."""
     return all(name == f"x{j}" for j, name in enumerate(names))
 
 
-def _names_of(categorical: Sequence[str | int], columns: list[str]) -> set[str]:
+def names_of(categorical: Sequence[str | int], columns: list[str]) -> set[str]:
+    """Names of columns that are given by name or number."""
     if isinstance(categorical, str):
         raise SettingError(
             f"categorical must be a list of columns; got the text {categorical!r}. "
@@ -122,7 +202,8 @@ def _names_of(categorical: Sequence[str | int], columns: list[str]) -> set[str]:
     return names
 
 
-def _kind_of(series: nw.Series[Any]) -> Kind:
+def kind_of(series: nw.Series[Any]) -> Kind:
+    """The kind of a column by its type; dates and lists are refused."""
     dtype = series.dtype
     if dtype.is_temporal():
         raise DataError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from survtrace.data.columns import Column, Levels, read_column
+from survtrace.data.columns import Column, Levels, plain_text, read_column
 from survtrace.data.covariates import Covariate, select_columns
 from survtrace.data.summary import Counts, Summary, summarise
 from survtrace.errors import DataWarning
@@ -83,19 +84,40 @@ class Categories:
         return len(self.levels) + self.n_silent
 
     def encode(self, values: Levels) -> Encoded:
-        """The row of each level, with value 1."""
+        """The row of each level, with value 1.
+
+        A text that differs from just one level in case and spaces is that level.
+        """
         place = {level: number + self.n_silent for number, level in enumerate(self.levels)}
         known = [place.get(text, UNSEEN) for text in values.text]
+        if UNSEEN in known:
+            alike = _by_plain_text(place)
+            known = [
+                alike.get(plain_text(text), UNSEEN) if row == UNSEEN else row
+                for text, row in zip(values.text, known, strict=True)
+            ]
         rows = np.array([*known, MISSING], dtype=np.int32)[values.place]
         return Encoded(rows, np.broadcast_to(np.float32(1), len(rows)))
 
 
+def _by_plain_text(place: dict[str, int]) -> dict[str, int]:
+    """The rows of levels by their plain text, where no other level has the same."""
+    counts = Counter(plain_text(level) for level in place)
+    return {
+        plain_text(level): row for level, row in place.items() if counts[plain_text(level)] == 1
+    }
+
+
 @dataclass(frozen=True)
 class Encoding:
-    """What was learned of each covariate, in token order."""
+    """What was learned of each covariate, in token order.
+
+    ``left_out`` names columns of the table that are not used: identifiers, dates, free text.
+    """
 
     covariates: tuple[Covariate, ...]
     columns: tuple[Scale | Categories, ...]
+    left_out: tuple[str, ...] = ()
 
     @property
     def names(self) -> NDArray[np.object_]:
@@ -121,7 +143,7 @@ class Encoding:
 
         ``first_row`` is what errors call the first row, if the table is a piece of another.
         """
-        table = select_columns(table, self.covariates)
+        table = select_columns(table, self.covariates, self.left_out)
         shape, blocks = (len(table), len(self.columns)), self.first_rows.tolist()
         whole = Encoded(np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.float32))
         unseen: dict[str, int] = {}
@@ -136,29 +158,38 @@ class Encoding:
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for a file."""
         kept = ("mean", "deviation", "low", "typical", "high", "levels")
-        return {
-            covariate.name: {name: vars(column)[name] for name in kept if name in vars(column)}
-            for covariate, column in zip(self.covariates, self.columns, strict=True)
-        }
+        plain: dict[str, Any] = {}
+        for covariate, column in zip(self.covariates, self.columns, strict=True):
+            plain[covariate.name] = {n: vars(column)[n] for n in kept if n in vars(column)}
+            if written := covariate.as_dict():
+                plain[covariate.name]["written"] = written
+        return plain
 
     @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> Encoding:
+    def from_dict(cls, plain: dict[str, Any], left_out: Sequence[str] = ()) -> Encoding:
         """The encoding that `as_dict` described; of an early file, with quantiles guessed."""
-        columns = [
-            Categories(tuple(known["levels"]), known.get("typical"))
-            if "levels" in known
-            else Scale.around(**known)
-            for known in plain.values()
-        ]
-        covariates = [
-            Covariate(name, "categorical" if isinstance(column, Categories) else "numerical")
-            for name, column in zip(plain, columns, strict=True)
-        ]
-        return cls(tuple(covariates), tuple(columns))
+        covariates, columns = list[Covariate](), list[Scale | Categories]()
+        for name, known in plain.items():
+            known = dict(known)
+            written = known.pop("written", {})
+            if "levels" in known:
+                columns.append(Categories(tuple(known["levels"]), known.get("typical")))
+                covariates.append(Covariate.from_dict(name, "categorical", written))
+            else:
+                columns.append(Scale.around(**known))
+                covariates.append(Covariate.from_dict(name, "numerical", written))
+        return cls(tuple(covariates), tuple(columns), tuple(left_out))
 
 
-def learn_encoding(table: nw.DataFrame[Any], covariates: Sequence[Covariate]) -> Encoding:
+def learn_encoding(
+    table: nw.DataFrame[Any],
+    covariates: Sequence[Covariate],
+    left_out: Sequence[str] = (),
+    remarks: str = "",
+) -> Encoding:
     """Learn scales and categories from training rows.
+
+    Columns that carry no information are named in one warning, behind the ``remarks`` made before.
 
     Examples
     --------
@@ -172,9 +203,9 @@ def learn_encoding(table: nw.DataFrame[Any], covariates: Sequence[Covariate]) ->
     """
     columns = [read_column(table, covariate) for covariate in covariates]
     summaries = [summarise(column) for column in columns]
-    warn_of_idle_columns(covariates, summaries, _copies(covariates, columns))
+    warn_of_idle_columns(covariates, summaries, _copies(covariates, columns), remarks)
     learned = [learn_column(*pair) for pair in zip(summaries, columns, strict=True)]
-    return Encoding(tuple(covariates), tuple(learned))
+    return Encoding(tuple(covariates), tuple(learned), tuple(left_out))
 
 
 def learn_column(summary: Summary, values: Any) -> Scale | Categories:
@@ -197,7 +228,10 @@ def learn_column(summary: Summary, values: Any) -> Scale | Categories:
 
 
 def warn_of_idle_columns(
-    covariates: Sequence[Covariate], summaries: Sequence[Summary], copies: Sequence[str] = ()
+    covariates: Sequence[Covariate],
+    summaries: Sequence[Summary],
+    copies: Sequence[str] = (),
+    remarks: str = "",
 ) -> None:
     """Name the columns that cannot teach anything: empty, constant, or a copy of another."""
     idle: dict[str, list[str]] = {"all missing": [], "constant": [], "a copy of another": []}
@@ -209,13 +243,14 @@ def warn_of_idle_columns(
         elif covariate.name in copies:
             idle["a copy of another"].append(covariate.name)
     found = {reason: names for reason, names in idle.items() if names}
+    words = [remarks] if remarks else []
     if found:
-        warnings.warn(
+        words.append(
             f"some columns carry no information of their own: {found}. They are kept; drop them "
-            "to train faster.",
-            DataWarning,
-            stacklevel=4,
+            "to train faster."
         )
+    if words:
+        warnings.warn("\n".join(words), DataWarning, stacklevel=4)
 
 
 def _copies(covariates: Sequence[Covariate], columns: Sequence[Column]) -> list[str]:

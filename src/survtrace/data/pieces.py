@@ -13,23 +13,23 @@ from typing import Any
 
 import pandas as pd
 
+from survtrace.data.excel import EXCEL, read_sheet
 from survtrace.data.parquet import (
     count_parquet_rows,
     is_parquet,
     parquet_pieces,
     parquet_schema,
 )
+from survtrace.data.reading import Reading
 from survtrace.data.tables import (
-    EXACT,
-    STANDARD,
     readable,
     require_columns,
     require_separated,
     require_suffix,
     require_table,
     separator,
-    text_source,
 )
+from survtrace.data.text_files import STANDARD, find_format, remark, text_source
 from survtrace.errors import DataError
 
 Write = Callable[[pd.DataFrame], None]
@@ -43,6 +43,7 @@ def read_pieces(
     verbatim: Sequence[str] = (),
     text: Sequence[str] = (),
     n_rows: int = N_ROWS,
+    reading: Reading | None = None,
 ) -> Iterator[pd.DataFrame]:
     r"""Some columns of a table, so many rows at a time; ``-`` is CSV from standard input.
 
@@ -59,6 +60,8 @@ def read_pieces(
         Columns that keep their spelling, where the file has no types.
     n_rows
         Most rows of a piece.
+    reading
+        What is known of how the file is written.
 
     Examples
     --------
@@ -69,12 +72,14 @@ def read_pieces(
     ...     [piece.to_numpy().tolist() for piece in pieces]
     [[['007', 61], ['8', 47]], [['9', 55]]]
     """
-    path = require_table(path)
+    path, reading = require_table(path), reading or Reading()
     with readable(path):
         if is_parquet(path) or path.suffix == ".feather":
             yield from _arrow_pieces(path, list(columns), verbatim, n_rows)
+        elif path.suffix in EXCEL:
+            yield from _sheet_pieces(path, list(columns), n_rows, reading)
         else:
-            yield from _text_pieces(path, list(columns), [*verbatim, *text], n_rows)
+            yield from _text_pieces(path, list(columns), [*verbatim, *text], n_rows, reading)
 
 
 def count_rows(path: str | Path) -> int | None:
@@ -144,19 +149,30 @@ def appears_whole(path: Path) -> Iterator[Path]:
 
 
 def _text_pieces(
-    path: Path, columns: list[str], text: Sequence[str], n_rows: int
+    path: Path, columns: list[str], text: Sequence[str], n_rows: int, reading: Reading
 ) -> Iterator[pd.DataFrame]:
+    source = text_source(path)
+    found = find_format(source, reading)
+    remark(source, found.remarks)
+    require_separated(path, found.names, found.sep)
     with pd.read_csv(
-        text_source(path),
-        sep=separator(path),
+        source,
         dtype=dict.fromkeys(text, "string"),
         chunksize=n_rows,
-        **EXACT,
+        **found.options(),
     ) as pieces:
         for piece in pieces:
-            require_separated(path, list(piece.columns))
             require_columns(piece.columns, columns)
             yield piece[columns]
+
+
+def _sheet_pieces(
+    path: Path, columns: list[str], n_rows: int, reading: Reading
+) -> Iterator[pd.DataFrame]:
+    table = read_sheet(path, reading)
+    require_columns(table.columns, columns)
+    for first in range(0, len(table), n_rows):
+        yield table[columns][first : first + n_rows]
 
 
 def _arrow_pieces(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
 from survtrace.data.encoding import Categories, Encoding
@@ -20,8 +18,16 @@ def levels_of(encoding: Encoding) -> dict[str, frozenset[str]]:
     }
 
 
+def text_columns(encoding: Encoding) -> list[str]:
+    """Covariates to be read from a text file in their spelling: levels, and decimal commas."""
+    commas = [each.name for each in encoding.covariates if each.decimal != "."]
+    return [*levels_of(encoding), *commas]
+
+
 def as_learned(encoding: Encoding, X: pd.DataFrame) -> pd.DataFrame:
-    """What was read as text, as the encoding has met it: a number, or a level in its spelling.
+    """Levels that were read as text in the spelling that the encoding has met.
+
+    Numbers in text are left for the encoding to read.
 
     Examples
     --------
@@ -36,17 +42,7 @@ def as_learned(encoding: Encoding, X: pd.DataFrame) -> pd.DataFrame:
         if name in levels:
             unknown = set(X[name].dropna().unique()) - levels[name]
             columns[name] = X[name].replace({text: _spelling(text) for text in unknown})
-        else:
-            columns[name] = _numbers(X[name])
     return X.assign(**columns)
-
-
-def _numbers(texts: pd.Series[str]) -> pd.Series[Any]:
-    """Numbers, or the texts themselves, for the estimator to refuse."""
-    try:
-        return pd.to_numeric(texts)
-    except ValueError:
-        return texts
 
 
 def _spelling(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,20 +11,40 @@ from typing import Any
 
 import pandas as pd
 
+from survtrace.data.excel import EXCEL, read_sheet
 from survtrace.data.parquet import parquet_columns, parquet_pieces, parquet_schema
+from survtrace.data.reading import Reading
+from survtrace.data.text_files import (
+    STANDARD,
+    TextFormat,
+    drop_empty,
+    find_decimal,
+    find_format,
+    remark,
+    text_source,
+)
+from survtrace.data.text_numbers import parse_distinct, parse_numbers
 from survtrace.errors import DataError
 
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".feather")
-STANDARD = "-"  # standard input or output, as CSV
+READABLE = (*SUFFIXES, ".txt", ".txt.gz", *EXCEL)
 N_MANY = 100
-# Of a text file: numbers to the last digit, and one type for a column, not one for each block.
-EXACT: dict[str, Any] = {"float_precision": "round_trip", "low_memory": False}
+HINTS = "survtrace"  # what is noted about a file in the attrs of its frame, for the inspection
 
 
-def read_table(path: str | Path) -> pd.DataFrame:
+def read_table(path: str | Path, reading: Reading | None = None) -> pd.DataFrame:
     """Read a table by the ending of its name; ``-`` is CSV from standard input.
 
-    Of a folder, the Parquet files in it and its subfolders, in the order of their names.
+    Of a text file, separator and encoding are found out. Texts stay texts: what they mean is found
+    out where the table is inspected, by column. Of a folder, the Parquet files in it and its
+    subfolders, in the order of their names.
+
+    Parameters
+    ----------
+    path
+        CSV, TSV or other text (also .gz), Parquet, Feather, Excel, or a folder of Parquet files.
+    reading
+        What is known of how the file is written.
 
     Examples
     --------
@@ -33,17 +52,56 @@ def read_table(path: str | Path) -> pd.DataFrame:
     Traceback (most recent call last):
     survtrace.errors.DataError: nowhere.csv does not exist. Pass the path of a table.
     """
-    path = require_table(path)
+    path, reading = require_table(path), reading or Reading()
+    decimal = reading.decimal or ""
     with readable(path):
         if path.is_dir():
-            return _read_folder(path)
-        if path.suffix == ".parquet":
-            return pd.read_parquet(path)
-        if path.suffix == ".feather":
-            return pd.read_feather(path)
-        table = pd.read_csv(text_source(path), sep=separator(path), **EXACT)
-    require_separated(path, list(table.columns))
+            table = _read_folder(path)
+        elif path.suffix == ".parquet":
+            table = pd.read_parquet(path)
+        elif path.suffix == ".feather":
+            table = pd.read_feather(path)
+        elif path.suffix in EXCEL:
+            table = read_sheet(path, reading)
+        else:
+            table, decimal = _read_text(path, reading)
+    if decimal or reading.missing:
+        table.attrs[HINTS] = {"decimal": decimal, "missing": list(reading.missing)}
     return table
+
+
+def _read_text(path: Path, reading: Reading) -> tuple[pd.DataFrame, str]:
+    """The table of a text file, and its decimal mark where that is clear."""
+    source = text_source(path)
+    found = find_format(source, reading)
+    table = pd.read_csv(source, **found.options())
+    if found.row_names:
+        table = table.reset_index(drop=True)
+    require_separated(path, list(table.columns), found.sep)
+    table, empty = drop_empty(table, found)
+    dropped = (f"{len(empty)} columns without name and values are left out",) if empty else ()
+    remark(source, [*found.remarks, *dropped])
+    decimal = reading.decimal or find_decimal(table)
+    if decimal == "," and str(path) != STANDARD:
+        table = _with_points_as_text(table, path, found)
+    return table, decimal
+
+
+def _with_points_as_text(table: pd.DataFrame, path: Path, found: TextFormat) -> pd.DataFrame:
+    """Columns in which points may group thousands ("1.234"), as the texts they are."""
+    names = [str(name) for name, dtype in table.dtypes.items() if dtype.kind == "f"]
+    if not names or found.row_names:
+        return table
+    options: dict[str, Any] = found.options()
+    texts = pd.read_csv(path, **options, usecols=names, dtype=dict.fromkeys(names, object))
+    unclear: dict[str, Any] = {}
+    for name in names:
+        distinct = [str(text).strip() for text in texts[name].dropna().unique()]
+        with_points = [text for text in distinct if "." in text]
+        read = parse_distinct(with_points, ",")
+        if len(read.kinds) == len(with_points) > 0:
+            unclear[name] = texts[name]
+    return table.assign(**unclear)
 
 
 def _read_folder(path: Path) -> pd.DataFrame:
@@ -85,7 +143,17 @@ def split_outcome(
     require_columns(table.columns, [duration, event, *drop, *categorical])
     X = table.drop(columns=[duration, event, *drop])
     X = X.astype({name: "category" for name in categorical if name in X})
-    return X, pd.DataFrame({"event": table[event], "duration": table[duration]})
+    y = pd.DataFrame({"event": table[event], "duration": _numbers_in(table, duration)})
+    return X, y
+
+
+def _numbers_in(table: pd.DataFrame, name: str) -> pd.Series[Any]:
+    """A column of numbers that may be written as text; as it is, if some are no numbers."""
+    column = table[name]
+    if column.dtype.kind != "O":
+        return column
+    read = parse_numbers(column, table.attrs.get(HINTS, {}).get("decimal") or None)
+    return column if read.unreadable.any() else pd.Series(read.numbers, column.index, name=name)
 
 
 def require_columns(columns: Iterable[str], names: Sequence[str], most: int = 30) -> None:
@@ -132,26 +200,21 @@ def require_table(path: str | Path) -> Path:
     """The path of a table that exists and whose ending we read, or of a folder."""
     path = Path(path)
     if str(path) != STANDARD and not path.is_dir():
-        require_suffix(path)
+        require_suffix(path, READABLE)
         if not path.exists():
             raise DataError(f"{path} does not exist. Pass the path of a table.")
     return path
 
 
-def require_suffix(path: Path) -> None:
+def require_suffix(path: Path, suffixes: tuple[str, ...] = SUFFIXES) -> None:
     """Refuse a file whose ending names no kind of table we know."""
-    if not path.name.endswith(SUFFIXES):
-        raise DataError(f"a table must end in one of {', '.join(SUFFIXES)}; got {path.name}.")
+    if not path.name.lower().endswith(suffixes):
+        raise DataError(f"a table must end in one of {', '.join(suffixes)}; got {path.name}.")
 
 
 def separator(path: Path) -> str:
-    """What stands between the columns of a text file."""
+    """What stands between the columns of a text file that we write."""
     return "\t" if ".tsv" in path.suffixes else ","
-
-
-def text_source(path: Path) -> Any:
-    """What pandas reads text from: a path, or standard input."""
-    return sys.stdin.buffer if str(path) == STANDARD else path
 
 
 @contextmanager
@@ -160,9 +223,17 @@ def readable(path: Path) -> Iterator[None]:
     try:
         yield
     except ImportError:
+        needed, extra = ("openpyxl", "excel") if path.suffix in EXCEL else ("pyarrow", "parquet")
         raise DataError(
-            f"{path.name} cannot be read or written without pyarrow, which is not installed. "
-            "Install it with: pip install 'survtrace[parquet]'"
+            f"{path.name} cannot be read or written without {needed}, which is not installed. "
+            f"Install it with: pip install 'survtrace[{extra}]'"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path.name} could not be read as a table: some letters are not {error.encoding}. "
+            "Say how it is encoded: read_table(path, Reading(encoding='cp1252')).",
+            in_command=f"{path.name} could not be read as a table: some letters are not "
+            f"{error.encoding}. Say how it is encoded: --encoding cp1252.",
         ) from None
     except (ValueError, OSError, EOFError, zlib.error) as error:
         if isinstance(error, DataError):
@@ -171,11 +242,13 @@ def readable(path: Path) -> Iterator[None]:
         raise DataError(f"{name} could not be read as a table ({error}).") from None
 
 
-def require_separated(path: Path, columns: Sequence[str]) -> None:
-    """A single column with separators in its name was written by a program of other habits."""
-    seen = next((mark for mark in (";", "\t", ",") if mark in str(columns[0])), None)
+def require_separated(path: Path, columns: Sequence[str], sep: str) -> None:
+    """Refuse a single column with other separators in its name."""
+    seen = next((mark for mark in (";", "\t", ",", "|") if mark in str(columns[0])), None)
     if len(columns) == 1 and seen:
         raise DataError(
-            f"the columns of {path.name} must be separated by {separator(path)!r}; they seem to be "
-            f"separated by {seen!r}. Save the table anew, or end its name in .tsv for tabs."
+            f"the columns of {path.name} must be separated by {sep!r}; they seem to be separated "
+            f"by {seen!r}. Say so: read_table(path, Reading(sep={seen!r})).",
+            in_command=f"the columns of {path.name} must be separated by {sep!r}; they seem to be "
+            f"separated by {seen!r}. Say so: --sep {seen!r}.",
         )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from survtrace.data.units import SPACES, UNITS, plain_unit
 
-Decimal = Literal[".", ",", "any"]
+Decimal = Literal[".", ",", "any", "clear"]
 Mark = Literal["", ".", ",", "comma?", "point?"]
 
 _SPACES = SPACES
@@ -143,9 +143,16 @@ class DistinctNumbers(NamedTuple):
 
 
 def parse_distinct(
-    texts: Sequence[str], decimal: str | None = None, missing: Sequence[str] = ()
+    texts: Sequence[str],
+    decimal: str | None = None,
+    missing: Sequence[str] = (),
+    unit: str = "",
 ) -> DistinctNumbers:
-    """Read distinct texts, without spaces around them, as numbers (see `parse_numbers`)."""
+    """Read distinct texts, without spaces around them, as numbers (see `parse_numbers`).
+
+    ``decimal="clear"`` takes points for decimal marks and does not read "1,234". A ``unit`` that is
+    known beforehand need not be usual.
+    """
     markers = {"", *(text.strip().casefold() for text in missing)}
     absent = np.array([text.casefold() in markers for text in texts], dtype=bool)
     column = pd.Series(texts, dtype=object)
@@ -154,7 +161,7 @@ def parse_distinct(
     numbers[absent | ~plain] = np.nan
     others = np.flatnonzero(~plain & ~absent)
     parsed = {i: part for i in others.tolist() if (part := _parse(texts[i])) is not None}
-    _require_one_unit(parsed, int((plain & ~absent).sum()))
+    _drop_unlikely_units(parsed, int((plain & ~absent).sum()), plain_unit(unit) or "")
     marks = Counter[Mark | None](part.mark for part in parsed.values())
     points: list[int] = []
     if "," in marks or "comma?" in marks or decimal == ",":
@@ -170,7 +177,7 @@ def parse_distinct(
             kinds[texts[i]] = _kinds(part, chosen)
         if part.unit:
             units[texts[i]] = part.unit
-    if chosen != ".":  # "1.234" is a thousand where decimals have commas
+    if chosen not in (".", "clear"):  # "1.234" is a thousand where decimals have commas
         for i in points:
             if _EITHER.fullmatch(texts[i].lstrip("+-")):
                 numbers[i], ambiguous[i] = np.nan, chosen is None or chosen == "any"
@@ -231,7 +238,7 @@ def _mark(digits: str) -> Mark | None:
 
 def _choose(marks: Counter[Any], decimal: str | None) -> Decimal | None:
     """The decimal mark of a column, by what its texts say and what the user says."""
-    if decimal in (".", ","):
+    if decimal in (".", ",", "any", "clear"):
         return decimal  # type: ignore[return-value]
     certain = [mark for mark in (".", ",") if marks[mark]]
     unclear = marks["comma?"] + marks["point?"]
@@ -246,7 +253,9 @@ def _value(part: _Parsed, decimal: Decimal | None) -> float | None:
     """The number; None if it could be one of two."""
     mark: str = part.mark
     if mark in ("comma?", "point?"):
-        if decimal is None or decimal == "any":
+        if decimal == "clear" and mark == "point?":
+            decimal = "."
+        if decimal not in (".", ","):
             return None
         mark = decimal
     digits = part.digits.replace("." if mark == "," else ",", "")
@@ -256,7 +265,7 @@ def _value(part: _Parsed, decimal: Decimal | None) -> float | None:
 
 
 def _kinds(part: _Parsed, decimal: Decimal | None) -> tuple[str, ...]:
-    mark = decimal if part.mark in ("comma?", "point?") else part.mark
+    mark = ("." if decimal == "clear" else decimal) if "?" in part.mark else part.mark
     other = "." if mark == "," else ","
     kinds = list(part.kinds)
     kinds += ["decimal comma"] if mark == "," and "," in part.digits else []
@@ -264,7 +273,7 @@ def _kinds(part: _Parsed, decimal: Decimal | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kinds))
 
 
-def _require_one_unit(parsed: dict[int, _Parsed], n_plain: int) -> None:
+def _drop_unlikely_units(parsed: dict[int, _Parsed], n_plain: int, known: str) -> None:
     """Take what stands behind a number for a unit only where that is likely; else drop the text.
 
     A usual unit always is one; another word if half of the numbers have it; a single letter ("3a"
@@ -275,6 +284,10 @@ def _require_one_unit(parsed: dict[int, _Parsed], n_plain: int) -> None:
     for i, part in list(parsed.items()):
         unit = part.unit
         n = counts[unit]
-        likely = unit in UNITS or (n == n_numbers if len(unit) == 1 else 2 * n >= n_numbers)
+        likely = (
+            unit in UNITS
+            or unit == known
+            or (n == n_numbers if len(unit) == 1 else 2 * n >= n_numbers)
+        )
         if unit and not likely:
             del parsed[i]

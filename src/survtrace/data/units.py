@@ -6,7 +6,7 @@ import re
 
 SPACES = " \t\u00a0\u2007\u2009\u202f"
 _USUAL = """
-% ‰ ° °c °f °k mg g kg ug ng pg t mg/dl g/dl g/l mg/l ug/l ug/dl ug/ml ng/ml ng/l ng/dl pg/ml
+% ‰ ° °c °f °k mg kg ug ng pg mg/dl g/dl g/l mg/l ug/l ug/dl ug/ml ng/ml ng/l ng/dl pg/ml
 mmol/l umol/l nmol/l pmol/l mol/l meq/l mval/l mmol/mol u/l iu/l u/ml iu/ml miu/l miu/ml mu/l
 ku/l ie/l ie/ml /nl /ul /pl /l /fl fl pg/l gpt/l tpt/l tsd/ul mio/ul x10^9/l x10^12/l 10^9/l
 10^12/l x10e9/l x10e12/l 10e9/l x10^3/ul x10^6/ul 10^3/ul 10^6/ul cells/ul /mm3 /mm³ ml dl ul cl
@@ -37,3 +37,53 @@ def plain_unit(text: str) -> str | None:
     if not closed or closed in UNITS:
         return closed
     return text if len(text) <= 16 and _WORD.fullmatch(text) else None
+
+
+_ALIKE = {
+    "years": (
+        "y",
+        "yr",
+        "yrs",
+        "year",
+        "jahr",
+        "jahre",
+        "jahren",
+        "an",
+        "ans",
+        "año",
+        "años",
+        "anni",
+    ),
+    "months": (
+        "mo",
+        "mos",
+        "mth",
+        "mths",
+        "month",
+        "monat",
+        "monate",
+        "mois",
+        "mes",
+        "meses",
+        "mesi",
+    ),
+    "days": ("d", "day", "tag", "tage", "jour", "jours", "día", "días", "giorni"),
+    "weeks": ("wk", "wks", "week", "woche", "wochen"),
+    "hours": ("h", "hr", "hrs", "hour", "std", "stunden"),
+    "kg/m2": ("kg/m²", "kg/m^2"),
+    "points": ("pts", "punkte", "score"),
+    "°c": ("c", "°"),
+}
+_ONE_NAME = {other: name for name, others in _ALIKE.items() for other in others}
+
+
+def same_unit(text: str) -> str:
+    """One name for all spellings of a unit; "" for what is no usual unit.
+
+    Examples
+    --------
+    >>> same_unit("yrs") == same_unit("Years"), same_unit("furlongs")
+    (True, '')
+    """
+    unit = plain_unit(text) or ""
+    return _ONE_NAME.get(unit, unit if unit in UNITS else "")

@@ -11,11 +11,11 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.data.batches import Cohort, Draws, InMemory, draw_validation
-from survtrace.data.covariates import infer_covariates
 from survtrace.data.encoding import Encoded, Encoding, learn_encoding
 from survtrace.data.outcome import Outcome
 from survtrace.data.time_grid import checked_cuts, locate, quantile_cuts, warn_of_sparse_causes
 from survtrace.errors import DataError
+from survtrace.inspection.plan import plan_columns
 from survtrace.losses.propensity import ips_weights, propensities
 from survtrace.training.card import CohortCounts, count_cohort
 
@@ -61,6 +61,7 @@ def prepare(
     *,
     seeds: list[int],
     categorical: Sequence[str | int] | None,
+    columns: Any = None,
     n_intervals: int,
     time_grid: ArrayLike | None,
     validation_fraction: float,
@@ -76,7 +77,11 @@ def prepare(
     draws = _draw(outcome, evaluation, validation_fraction, seeds)
     used = np.unique(draws.training)
     trained_on = outcome.take(used)
-    encoding = learn_encoding(table[used], infer_covariates(table, categorical))
+    planned = plan_columns(table, outcome, categorical=categorical, columns=columns)
+    planned.require_answers()
+    encoding = learn_encoding(
+        table[used], planned.covariates, planned.left_out, remarks=planned.words()
+    )
     cuts = choose_cuts(trained_on, n_intervals, time_grid)
     warn_of_sparse_causes(trained_on.n_events, len(cuts) - 1)
     encoded = encoding.encode(table)

@@ -21,6 +21,7 @@ from survtrace.data.records import Layout
 from survtrace.data.spool import Spooled
 from survtrace.data.time_grid import warn_of_sparse_causes
 from survtrace.errors import DataError, SettingError
+from survtrace.inspection.files import plan_files, require_levels
 from survtrace.training.card import CohortCounts
 from survtrace.training.passes import Counting, Writing, spool
 from survtrace.training.preparation import choose_cuts, stay_scale
@@ -68,6 +69,7 @@ def prepare_streamed(
     *,
     seeds: list[int],
     categorical: Sequence[str | int] | None,
+    columns: Any = None,
     n_intervals: int,
     time_grid: ArrayLike | None,
     validation_fraction: float,
@@ -83,12 +85,15 @@ def prepare_streamed(
     say who makes the two passes; by default this process does, and its scratch file, in the folder
     for temporary files, is gone at the end.
     """
-    covariates, meaning = files.covariates(categorical), files.meaning()
+    planned = plan_files(files, zero_duration, categorical=categorical, columns=columns)
+    planned.require_answers()
+    covariates, meaning = planned.covariates, files.meaning()
     counting = Counting(
         files, covariates, seeds, validation_fraction, zero_duration, meaning.causes
     )
     census = _checked(take(counting), files)
-    encoding = census.encoding(covariates)
+    encoding = census.encoding(covariates, planned.left_out, planned.words())
+    require_levels(encoding, columns)
     trained_on = replace(census.outcome(), censored=meaning.censored)
     if files.roles.censored is None:
         warn_if_complete(trained_on)

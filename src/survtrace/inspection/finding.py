@@ -1,0 +1,58 @@
+"""What was found in one column, and what will be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from survtrace.data.covariates import Covariate
+
+Use = Literal["numerical", "categorical", "left out", "question"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One column: how it is read, what is in it, what becomes of it and why.
+
+    Attributes
+    ----------
+    name
+        Of the column.
+    read_as
+        The kind of values the table holds: "numbers", "text", "categories", "truth values",
+        "dates".
+    content
+        Levels or range in words; never the values of identifiers, dates and free text.
+    n_missing
+        Rows without a value, those with a marker of missing values included.
+    use
+        What becomes of it; "question" if the user has to say something first.
+    reason
+        Why.
+    role
+        What a column that is left out holds: "identifier", "date", "text", "leak", "ignore".
+    markers
+        Texts that were read as missing, with the number of rows.
+    changes
+        Rows of numbers written as text that had to be understood, by kind.
+    warnings
+        What looks wrong, for the user to judge.
+    covariate
+        How the column is read; None if it is not used.
+    asked
+        Whether the user has said what to do with it, so that nothing needs to be reported.
+    """
+
+    name: str
+    read_as: str
+    content: str
+    n_missing: int
+    use: Use
+    reason: str = ""
+    role: str = ""
+    markers: Mapping[str, int] = field(default_factory=dict)
+    changes: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    covariate: Covariate | None = None
+    asked: bool = False

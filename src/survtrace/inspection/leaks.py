@@ -1,0 +1,152 @@
+"""Columns that give the outcome away: copies of it, or values known only after an event."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from survtrace.data.columns import Levels
+from survtrace.data.outcome import Outcome
+
+N_ENOUGH = 30  # subjects
+N_CASES = 10  # with and without the event
+MOST_LEVELS = 20
+SAMPLE = 5_000
+UNLIKELY = -np.log(1e-6)
+
+
+class Leak(NamedTuple):
+    """Why a column gives the outcome away; certain enough to leave it out, or a suspicion."""
+
+    reason: str
+    certain: bool
+
+
+def find_leak(column: NDArray[np.float64] | Levels, outcome: Outcome) -> Leak | None:
+    """Compare a column with the outcome of the same subjects.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> event = rng.integers(0, 2, 200)
+    >>> outcome = Outcome(rng.exponential(size=200), event, (1,))
+    >>> find_leak(np.where(event == 1, 1.5, np.nan), outcome).reason
+    'known only for subjects with an event'
+    """
+    if len(outcome) < N_ENOUGH:
+        return None
+    present = column.place >= 0 if isinstance(column, Levels) else ~np.isnan(column)
+    return (
+        _of_missingness(present, outcome)
+        or _of_levels(column, present, outcome)
+        or (None if isinstance(column, Levels) else _of_duration(column, present, outcome))
+    )
+
+
+def _of_missingness(present: NDArray[np.bool_], outcome: Outcome) -> Leak | None:
+    n_present = int(present.sum())
+    if n_present in (0, len(present)):
+        return None
+    had_event = outcome.event > 0
+    n_events = int(had_event.sum())
+    if min(n_events, len(had_event) - n_events) < N_CASES:
+        return None
+    rate = n_events / len(had_event)
+    if had_event[present].all() and -n_present * np.log(rate) > UNLIKELY:
+        return Leak("known only for subjects with an event", certain=True)
+    if (present == ~had_event).all():
+        return Leak("known only for subjects without an event", certain=True)
+    agreement = max((present == had_event).mean(), (present == ~had_event).mean())
+    if agreement >= 0.95 and abs(np.corrcoef(present, had_event)[0, 1]) >= 0.9:
+        return Leak("known or not almost as the event happened or not", certain=False)
+    return None
+
+
+def _of_levels(
+    column: NDArray[np.float64] | Levels, present: NDArray[np.bool_], outcome: Outcome
+) -> Leak | None:
+    """Whether levels (few numbers are levels, too) tell who had an event."""
+    place = _places(column, present)
+    if place is None:
+        return None
+    n_codes = len(outcome.causes) + 1
+    n_levels = int(place.max()) + 1
+    table = np.bincount(place * n_codes + outcome.event, minlength=n_levels * n_codes)
+    table = table.reshape(n_levels, n_codes)
+    totals = table.sum(axis=1)
+    if (totals > 0).sum() < 2:
+        return None
+    for code in range(n_codes):
+        cases = int(table[:, code].sum())
+        if min(cases, len(place) - cases) < N_CASES:
+            continue
+        label = (
+            "whether there was an event"
+            if code == 0
+            else f"who had the event {outcome.causes[code - 1]!r}"
+        )
+        pure = (table[:, code] == 0) | (table[:, code] == totals)
+        if pure.all():
+            return Leak(f"says exactly {label}", certain=True)
+        share = np.divide(table[:, code], totals, out=np.zeros(len(totals)), where=totals > 0)
+        told = share >= 0.98
+        right = table[told, code].sum() + (totals - table[:, code])[~told].sum()
+        if (
+            told.any()
+            and right >= 0.98 * len(place)
+            and abs(_phi(table, totals, code, told)) > 0.95
+        ):
+            return Leak(f"says almost exactly {label}", certain=False)
+    return None
+
+
+def _phi(
+    table: NDArray[np.int64], totals: NDArray[np.int64], code: int, told: NDArray[np.bool_]
+) -> float:
+    """The correlation of two truth values: the levels ``told``, and the event ``code``."""
+    n, a, b = totals.sum(), totals[told].sum(), table[:, code].sum()
+    both = table[told, code].sum()
+    spread = np.sqrt(float(a) * (n - a) * float(b) * (n - b))
+    return float((n * both - a * b) / spread) if spread else 0.0
+
+
+def _places(
+    column: NDArray[np.float64] | Levels, present: NDArray[np.bool_]
+) -> NDArray[np.int64] | None:
+    """Each subject's level, missing as one more; None of a column with many."""
+    if isinstance(column, Levels):
+        return column.place + 1 if len(column.text) <= MOST_LEVELS else None
+    some = column[:SAMPLE]
+    if len(np.unique(some[~np.isnan(some)])) > MOST_LEVELS:
+        return None
+    distinct, place = np.unique(column[present], return_inverse=True)
+    if len(distinct) > MOST_LEVELS:
+        return None
+    whole = np.zeros(len(column), dtype=np.int64)
+    whole[present] = place + 1
+    return whole
+
+
+def _of_duration(
+    values: NDArray[np.float64], present: NDArray[np.bool_], outcome: Outcome
+) -> Leak | None:
+    rows = np.flatnonzero(present)
+    if len(rows) < N_ENOUGH:
+        return None
+    step = max(1, len(rows) // SAMPLE)
+    for some in (rows[::step], rows):
+        ranks = rankdata(values[some]), rankdata(outcome.duration[some])
+        if ranks[0].std() == 0 or ranks[1].std() == 0:
+            return None
+        by_rank = abs(np.corrcoef(*ranks)[0, 1])
+        if by_rank < 0.99:
+            return None
+        if step == 1:
+            break
+    straight = abs(np.corrcoef(values[rows], outcome.duration[rows])[0, 1])
+    if straight > 0.9999:
+        return Leak("a copy of the duration, perhaps in another unit", certain=True)
+    return Leak(f"ordered as the duration is (rank correlation {by_rank:.3f})", certain=False)

@@ -1,0 +1,247 @@
+"""A whole table: a finding for each column, and how the columns that are used are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals as nw
+import pandas as pd
+
+from survtrace.data.columns import Levels, read_column, text_levels
+from survtrace.data.covariates import Covariate, are_positions, infer_covariates, names_of
+from survtrace.data.outcome import Outcome
+from survtrace.data.tables import HINTS
+from survtrace.errors import DataError
+from survtrace.inspection.column import inspect_column
+from survtrace.inspection.dictionary import Entry, read_dictionary, require_names
+from survtrace.inspection.finding import Finding
+from survtrace.inspection.leaks import find_leak
+
+NOT_COVARIATES = ("ignore", "identifier", "date", "text", "duration", "event")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be done with each column of a table.
+
+    Attributes
+    ----------
+    findings
+        One for each column, in their order.
+    """
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def covariates(self) -> tuple[Covariate, ...]:
+        """How the columns that are used are read, in their order."""
+        return tuple(found.covariate for found in self.findings if found.covariate is not None)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Names of the columns that are not used."""
+        return tuple(found.name for found in self.findings if found.covariate is None)
+
+    def require_answers(self) -> None:
+        """Refuse a table of which the user has to say something first."""
+        open_questions = [found for found in self.findings if found.use == "question"]
+        if open_questions:
+            raise DataError(
+                "\n".join(_question(found, _in_python) for found in open_questions),
+                in_command="\n".join(_question(found, _in_command) for found in open_questions),
+            )
+        if not self.covariates:
+            reasons = "; ".join(f"{f.name}: {f.reason}" for f in self.findings)
+            raise DataError(
+                f"X must have covariates; all its columns are left out ({reasons}). To use one all "
+                'the same, name it: columns={"name": {"kind": "categorical"}}.'
+            )
+
+    def words(self) -> str:
+        """All that was found worth a warning, in one text; "" for a clean table."""
+        lines = [
+            _listed("left out", ((f, f.reason) for f in self.findings if _is_news(f))),
+            _listed(
+                "read as numbers", ((f, _changes(f)) for f in self.findings if _is_converted(f))
+            ),
+            _listed("read as missing", ((f, _markers(f)) for f in self.findings if f.markers)),
+            _listed("look at", ((f, "; ".join(f.warnings)) for f in self.findings if f.warnings)),
+        ]
+        said = [line for line in lines if line]
+        if not said:
+            return ""
+        return "\n".join(
+            [
+                "some columns of X are not used as they are.",
+                *said,
+                'To overrule it, name the column: SurvTRACE(columns={"name": {"kind": '
+                '"categorical"}}), kind also "numerical" or "ignore"; on the command line --use '
+                "NAME, --drop NAME, or a dictionary that `survtrace check --write` drafts.",
+            ]
+        )
+
+    def apply(self, table: nw.DataFrame[Any]) -> pd.DataFrame:
+        """The columns that are used as plain numbers and categories, for any other method.
+
+        Examples
+        --------
+        >>> from survtrace.data.covariates import open_table
+        >>> table = open_table({"crp": ["1,5", "<0,6"], "sex": ["f", "unknown"]})
+        >>> plan_columns(table).apply(table).to_dict("list")
+        {'crp': [1.5, 0.6], 'sex': ['f', nan]}
+        """
+        columns: dict[str, Any] = {}
+        for covariate in self.covariates:
+            column = read_column(table, covariate)
+            if isinstance(column, Levels):
+                column = pd.Categorical.from_codes(column.place, pd.Index(column.text))
+            columns[covariate.name] = column
+        native = table.to_native()
+        index = native.index if isinstance(native, pd.DataFrame) else None
+        return pd.DataFrame(columns, index=index)
+
+
+def plan_columns(
+    table: nw.DataFrame[Any],
+    outcome: Outcome | None = None,
+    *,
+    categorical: Sequence[str | int] | None = None,
+    columns: Any = None,
+) -> Plan:
+    """Inspect every column of a table and decide what to do with it.
+
+    Parameters
+    ----------
+    table
+        Covariates, as `open_table` opens them.
+    outcome
+        Of the same subjects, to find columns that give it away.
+    categorical
+        Columns that the user calls categorical.
+    columns
+        The user's data dictionary.
+
+    Examples
+    --------
+    >>> from survtrace.data.covariates import open_table
+    >>> table = open_table({"crp": ["1,5", "<0,6"], "visit": ["2020-01-31", "31.12.2019"]})
+    >>> [(found.name, found.use) for found in plan_columns(table).findings]
+    [('crp', 'numerical'), ('visit', 'left out')]
+    """
+    if are_positions(table.columns) and all(table[n].dtype.is_numeric() for n in table.columns):
+        return _as_typed(table, categorical, columns)
+    entries = read_dictionary(columns)
+    require_names(entries, table.columns)
+    named = names_of(categorical or (), table.columns)
+    decimal, missing = _hints(table)
+    findings = []
+    for name in table.columns:
+        found = inspect_column(
+            table[name],
+            entries.get(str(name), Entry()),
+            categorical=name in named,
+            decimal=decimal,
+            missing=missing,
+        )
+        findings.append(found if outcome is None else _against(found, table, outcome))
+    return Plan(tuple(findings))
+
+
+def _as_typed(
+    table: nw.DataFrame[Any], categorical: Sequence[str | int] | None, columns: Any
+) -> Plan:
+    """An array of numbers has no names that say anything: each column is used as it is."""
+    if columns is not None:
+        require_names(read_dictionary(columns), table.columns)
+    return Plan(
+        tuple(
+            Finding(covariate.name, "numbers", "", 0, covariate.kind, covariate=covariate)
+            for covariate in infer_covariates(table, categorical)
+        )
+    )
+
+
+def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Finding:
+    """The finding with what the column has to do with the outcome."""
+    if found.use == "question" or (found.asked and found.covariate is None):
+        return found
+    if found.covariate is None:
+        leak = find_leak(text_levels(table[found.name]), outcome)
+        if leak is None or not leak.certain:
+            return found
+        return replace(found, reason=f"{found.reason}; {leak.reason}")
+    try:
+        column = read_column(table, found.covariate)
+    except DataError:  # said where the values are read
+        return found
+    leak = find_leak(column, outcome)
+    if leak is None:
+        return found
+    if leak.certain and not found.asked:
+        return replace(
+            found,
+            use="left out",
+            role="leak",
+            reason=f"gives the outcome away: {leak.reason}",
+            covariate=None,
+            markers={},
+            changes={},
+            warnings=(),
+        )
+    words = f"seems to give the outcome away: {leak.reason}"
+    return replace(found, warnings=(*found.warnings, words))
+
+
+def _hints(table: nw.DataFrame[Any]) -> tuple[str, tuple[str, ...]]:
+    """Decimal mark and marks of missing values of the file that a table was read from."""
+    noted: Mapping[str, Any] = {}
+    native = table.to_native()
+    if isinstance(native, pd.DataFrame):
+        noted = native.attrs.get(HINTS, {})
+    return noted.get("decimal") or "", tuple(noted.get("missing") or ())
+
+
+def _is_news(found: Finding) -> bool:
+    return found.use == "left out" and not found.asked
+
+
+def _is_converted(found: Finding) -> bool:
+    return found.use == "numerical" and found.read_as == "text"
+
+
+def _changes(found: Finding) -> str:
+    each = [f"{what} in {n:,}" for what, n in found.changes.items()]
+    return ", ".join([found.reason, *each])
+
+
+def _markers(found: Finding, most: int = 5) -> str:
+    shown = [f"{text!r} in {n:,}" for text, n in list(found.markers.items())[:most]]
+    return ", ".join([*shown, *(["..."] if len(found.markers) > most else [])])
+
+
+def _listed(what: str, pairs: Iterable[tuple[Finding, str]]) -> str:
+    each = [f"{found.name} ({words})" for found, words in pairs]
+    return f"  {what}: {'; '.join(each)}." if each else ""
+
+
+def _question(found: Finding, way_out: Callable[[Finding], str]) -> str:
+    if found.read_as == "dates":
+        return found.reason
+    return f"column {found.name!r}: {found.reason}. {way_out(found)}"
+
+
+def _in_python(found: Finding) -> str:
+    name = found.name
+    return (
+        f'Write SurvTRACE(columns={{{name!r}: {{...}}}}) with "decimal": "," (or "."), '
+        '"kind": "categorical", "numerical" or "ignore".'
+    )
+
+
+def _in_command(found: Finding) -> str:
+    return (
+        f"Say --decimal , (or .), --use or --drop {found.name!r}, or write it in a dictionary for "
+        "--columns, which `survtrace check TABLE --write dictionary.csv` drafts."
+    )

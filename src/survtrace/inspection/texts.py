@@ -1,0 +1,114 @@
+"""What a column of texts looks like: dates, identifiers, free text, spellings of one level."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from survtrace.data.columns import plain_text
+
+N_FEW = 30  # rows below which a table is not judged by how many distinct values a column has
+N_IDENTIFIER = 50
+_MONTH = (
+    r"(?:jan|feb|m[aä]r|mrz|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz]|"
+    r"janv|f[eé]vr?|avr|juin|juil|ao[uû]t|d[eé]c|ene|abr|ago|dic)[a-zéû]*\.?"
+)
+_TIME = (
+    r"(?:[T ,]+\d{1,2}[:.]\d{2}(?:[:.]\d{2}(?:[.,]\d+)?)?\s*"
+    r"(?:[ap]\.?m\.?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
+)
+_DATE = re.compile(
+    "(?:"
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}"
+    r"|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2})"
+    rf"|\d{{1,2}}(?:st|nd|rd|th|\.)?[-/. ]*{_MONTH}[-/., ]*(?:\d{{4}}|\d{{2}})"
+    rf"|{_MONTH}[-/. ]*\d{{1,2}}(?:st|nd|rd|th)?[-/., ]+(?:\d{{4}}|\d{{2}})"
+    rf"|{_MONTH}[-/. ]*\d{{4}}"
+    r"|(?:0?[1-9]|1[0-2])[-/.](?:19|20)\d{2}"
+    r"|(?:19|20)\d{2}[-/](?:0?[1-9]|1[0-2])"
+    rf"){_TIME}",
+    re.IGNORECASE,
+)
+_NAMED_ID = re.compile(
+    r"(?:^|[^a-z])(?:id|ids|nr|no|num|number|mrn|ssn|pid|uid|guid|uuid|key|index|row|rownames|"
+    r"unnamed|record|patient|patients|subject|case|fall|fallnummer|patientennummer|"
+    r"patientnr|casenr|studienr|barcode|sample)(?:[^a-z]|$)",
+    re.IGNORECASE,
+)
+_NAMED_CODE = re.compile(
+    r"(?:^|[^a-z])(?:\w*code|zip|plz|postleitzahl|icd\d*|ops)(?:[^a-z]|$)", re.I
+)
+
+
+def share(texts: Sequence[str], counts: NDArray[np.int64], test: re.Pattern[str]) -> float:
+    """The share of rows whose text a pattern describes."""
+    match = np.fromiter((test.fullmatch(text) is not None for text in texts), bool, len(texts))
+    return float(counts[match].sum() / max(counts.sum(), 1))
+
+
+def are_dates(texts: Sequence[str], counts: NDArray[np.int64]) -> bool:
+    """Whether texts are dates, in whatever form: nine in ten rows, of the first that are there.
+
+    Examples
+    --------
+    >>> are_dates(["2020-01-31", "31.12.2019", "5 Mar 2021"], np.ones(3, dtype=int))
+    True
+    """
+    first = texts[:200]
+    if share(first, counts[: len(first)], _DATE) < 0.5:
+        return False
+    return share(texts, counts, _DATE) >= 0.9
+
+
+def is_named_like_an_identifier(name: str) -> bool:
+    """Whether a name speaks of numbers that tell subjects apart.
+
+    Examples
+    --------
+    >>> [is_named_like_an_identifier(name) for name in ("patient_id", "PatientNr", "idle", "age")]
+    [True, True, False, False]
+    """
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).replace("_", " ")
+    return _NAMED_ID.search(words) is not None
+
+
+def is_named_like_a_code(name: str) -> bool:
+    """Whether a name speaks of numbers that stand for something else, such as postcodes."""
+    return _NAMED_CODE.search(name) is not None
+
+
+def are_distinct(n_distinct: int, n_rows: int) -> bool:
+    """Whether (nearly) every row has a value of its own, in a table large enough to tell."""
+    return n_rows >= N_IDENTIFIER and n_distinct >= 0.95 * n_rows
+
+
+def are_sentences(texts: Sequence[str], counts: NDArray[np.int64]) -> bool:
+    """Whether texts are written freely: many distinct ones, of several words."""
+    n_rows = int(counts.sum())
+    if n_rows < N_FEW or len(texts) < max(20, 0.2 * n_rows):
+        return False
+    words = np.array([len(text.split()) for text in texts])
+    length = np.array([len(text) for text in texts])
+    return bool(np.average(words, weights=counts) >= 3 and np.average(length, weights=counts) >= 15)
+
+
+def spellings(texts: Sequence[str], counts: NDArray[np.int64]) -> dict[str, list[str]]:
+    """Levels that are written in several ways: the most frequent one, and the others.
+
+    Examples
+    --------
+    >>> spellings(["Male", "male ", "f", "MALE"], np.array([7, 3, 9, 1]))
+    {'Male': ['male ', 'MALE']}
+    """
+    groups: dict[str, list[int]] = {}
+    for number, text in enumerate(texts):
+        groups.setdefault(plain_text(text), []).append(number)
+    found = {}
+    for numbers in groups.values():
+        if len({texts[number].strip() for number in numbers}) > 1:
+            first, *others = sorted(numbers, key=lambda number: -int(counts[number]))
+            found[texts[first].strip()] = [texts[number] for number in others]
+    return found
