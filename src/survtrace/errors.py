@@ -61,6 +61,26 @@ def row_name(position: int) -> str:
     return f"{word} {int(position) + first}"
 
 
+def row_span(first: int, n_rows: int) -> str:
+    """Name some rows of a table that follow each other.
+
+    Examples
+    --------
+    >>> row_span(200, 100)
+    'rows 200 to 299'
+    """
+    word, start = _row_naming.get()
+    return f"{word}s {first + start:,} to {first + start + n_rows - 1:,}"
+
+
+@contextmanager
+def rows_after(n_rows: int) -> Iterator[None]:
+    """Let errors and warnings about a piece of a table count the rows before it, too."""
+    word, first = _row_naming.get()
+    with rows_named(word, first + n_rows):
+        yield
+
+
 @contextmanager
 def rows_named(word: str, first: int) -> Iterator[None]:
     """Let errors and warnings call rows by another word, counted from ``first``."""

@@ -15,6 +15,7 @@ import typer
 from survtrace.cli import (
     checking,
     describing,
+    fitting,
     holding_out,
     learning,
     screen,
@@ -55,7 +56,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     checking.check: f"survtrace check patients.csv {OUTCOME}",
     holding_out.split: "survtrace split patients.csv --event cause --id patient --out-train a.csv "
     "--out-test b.csv",
-    learning.fit: f"survtrace fit patients.csv {OUTCOME} --id patient --hold-out 0.25 --out model",
+    fitting.fit: f"survtrace fit patients.csv {OUTCOME} --id patient --hold-out 0.25 --out model",
     describing.info: "survtrace info model",
     using.predict: "survtrace predict model new.csv --times 12,60 --id patient --out out.parquet",
     using.evaluate: "survtrace evaluate model model-held-out.csv --horizons 12,60",

@@ -45,8 +45,8 @@ def split(
 ) -> None:
     """Divide a table at random into rows to fit on and rows to evaluate on.
 
-    Both files have the format of the table; rows keep their order and their text, character by
-    character.
+    Both files have the format of the table (CSV for Excel); rows keep their order and their text,
+    character by character.
     """
     from survtrace.data.splitting import copy_rows, draw_held_out, read_verbatim, require_splittable
 
@@ -56,7 +56,7 @@ def split(
     require_free(out_train, force=force, inputs=[table], option="--out-train")
     require_free(out_test, force=force, inputs=[table], option="--out-test")
     names = [name for name in (event, subject) if name is not None]
-    n_rows, columns = read_verbatim(table, list(dict.fromkeys(names)))
+    n_rows, columns = read_verbatim(table, list(dict.fromkeys(names)), how.reading)
     held_out = draw_held_out(
         n_rows,
         fraction,
@@ -64,7 +64,7 @@ def split(
         labels=None if event is None else columns[event],
         subjects=None if subject is None else columns[subject],
     )
-    copy_rows(table, {out_train: ~held_out, out_test: held_out}, sep=how.reading.sep)
+    copy_rows(table, {out_train: ~held_out, out_test: held_out}, how.reading)
     n_test = int(held_out.sum())
     if json:
         sizes = {"train": n_rows - n_test, "test": n_test}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,8 +32,8 @@ Table = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help="CSV, TSV (both also .gz), Parquet or Feather, or a folder of Parquet files; - is CSV "
-        "from standard input.",
+        help="CSV or other text (also .gz), Excel, Parquet or Feather, or a folder of Parquet "
+        "files; - is CSV from standard input.",
     ),
 ]
 Duration = Annotated[
@@ -97,6 +97,21 @@ class TableOptions:
     encoding: str | None = None
     sheet: str | None = None
     censored: Sequence[str] | None = None
+    columns: Path | None = None
+    use: Sequence[str] | None = None
+
+    @property
+    def dictionary(self) -> dict[str, dict[str, Any]] | None:
+        """What is said of columns, by file and by --use, in plain values; None for nothing."""
+        from survtrace.inspection import read_dictionary
+
+        entries = {
+            name: {field: value for field, value in asdict(entry).items() if value}
+            for name, entry in read_dictionary(self.columns).items()
+        }
+        for name in self.use or ():
+            entries[name] = {**entries.get(name, {}), "kind": "covariate"}
+        return entries or None
 
     @property
     def reading(self) -> Reading:
@@ -132,9 +147,28 @@ CENSORED = Annotated[
 ]
 
 
-def reads_table(*, outcome: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
+LEARNING_OPTIONS: dict[str, Any] = {
+    "columns": Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Data dictionary: CSV with name, kind, unit, label, levels, missing, low, high; "
+            "check --write drafts one.",
+        ),
+    ],
+    "use": Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Use this column whatever it looks like; repeatable."),
+    ],
+}
+
+
+def reads_table(
+    *, outcome: bool = True, learning: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add to a command the options of `TableOptions`, which it is given as ``how``."""
     added = {**FILE_OPTIONS, **({"censored": CENSORED} if outcome else {})}
+    added |= LEARNING_OPTIONS if learning else {}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command, eval_str=True)
@@ -160,36 +194,36 @@ def reads_table(*, outcome: bool = True) -> Callable[[Callable[..., None]], Call
 
 def rows_as_in(table: Path) -> AbstractContextManager[None]:
     """Let messages name rows as an editor does: lines of a text file, header included, from 1."""
-    is_text = table.name.endswith((".csv", ".tsv", ".gz")) or str(table) == "-"
-    return rows_named("line", 2) if is_text and not table.is_dir() else rows_named("row", 1)
+    if table.is_dir() or table.suffix in (".parquet", ".feather"):
+        return rows_named("row", 1)
+    return rows_named("row" if table.suffix in (".xlsx", ".xlsm") else "line", 2)
 
 
 def read_subjects(
-    table: Path,
-    columns: OutcomeColumns,
-    how: TableOptions,
-    categorical: Sequence[str] | None = None,
+    frame: pd.DataFrame, columns: OutcomeColumns, how: TableOptions
 ) -> tuple[pd.DataFrame, Any]:
-    """Covariates and outcome of a table in a file."""
-    from survtrace.data.tables import read_table, split_outcome
+    """Covariates and outcome of a table."""
+    from survtrace import Surv
+    from survtrace.data.tables import require_columns, split_outcome
 
-    frame = read_table(table)
-    return split_outcome(
-        frame, columns.duration, columns.event, columns.left_out, categorical or ()
-    )
+    require_columns(frame.columns, list(how.use or ()))
+    X, y = split_outcome(frame, columns.duration, columns.event, columns.left_out)
+    if how.censored is None:
+        return X, y
+    return X, Surv.from_arrays(y["event"], y["duration"], censored=list(how.censored))
 
 
 def read_scored(
     est: SurvTRACE, table: Path, columns: OutcomeColumns, how: TableOptions
 ) -> tuple[pd.DataFrame, Any]:
     """Covariates and outcome of subjects for a model; columns that fit left out are left out."""
-    from survtrace.data.tables import read_table, split_outcome
+    from survtrace.data.tables import read_table
 
-    frame = read_table(table)
+    frame = read_table(table, how.reading)
     known: dict[str, Any] = est.card_.get("table", {})
     left_out = [name for name in known.get("left_out", ()) if name in frame]
     left_out = list(dict.fromkeys([*columns.left_out, *left_out]))
-    return split_outcome(frame, columns.duration, columns.event, left_out)
+    return read_subjects(frame, OutcomeColumns(columns.duration, columns.event, left_out), how)
 
 
 @dataclass(frozen=True)
@@ -222,18 +256,6 @@ def outcome_columns(
     return OutcomeColumns(
         str(found["--duration"]), str(found["--event"]), [*(ids or ()), *(drop or ())]
     )
-
-
-def first_rows(table: Path, roles: Mapping[str, Any]) -> pd.DataFrame:
-    """Covariates of some rows of a Parquet file or a folder of them."""
-    import pandas as pd
-
-    from survtrace.data.blocks import CohortFiles
-    from survtrace.data.pieces import read_pieces
-    from survtrace.data.roles import read_roles
-
-    names = [covariate.name for covariate in CohortFiles(table, read_roles(roles)).covariates()]
-    return next(read_pieces(table, names), pd.DataFrame())
 
 
 def read_numbers(text: str, name: str) -> list[float]:

@@ -94,7 +94,9 @@ def predict(
                 est, table, out, asked, n_workers=workers, use_gpu=gpu, **question
             )
         else:
-            rows = predict_file(est, table, out, asked, advance=advance, **question)
+            rows = predict_file(
+                est, table, out, asked, reading=how.reading, advance=advance, **question
+            )
     seconds = time.perf_counter() - began
     if json:
         rate = {"rows": rows, "seconds": seconds, "rows_per_second": rows / seconds}

@@ -13,9 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from survtrace.data.excel import EXCEL
 from survtrace.data.parquet import count_parquet_rows, is_parquet, parquet_pieces, parquet_schema
 from survtrace.data.pieces import N_ROWS, appears_whole, read_pieces
-from survtrace.data.tables import STANDARD, readable, require_suffix, require_table, separator
+from survtrace.data.reading import Reading
+from survtrace.data.tables import READABLE, read_table, readable, require_suffix, require_table
+from survtrace.data.text_files import STANDARD, find_format
 from survtrace.errors import DataError, SettingError
 
 Mask = NDArray[np.bool_]
@@ -80,12 +83,13 @@ def draw_held_out(
 
 
 def read_verbatim(
-    path: Path, names: Sequence[str], **reading: Any
+    path: Path, names: Sequence[str], reading: Reading | None = None
 ) -> tuple[int, dict[str, list[Any]]]:
     """Count the rows of a table, and read some columns as they are written."""
+    reading = reading or Reading()
     if not names:
-        return _count_rows(path), {}
-    pieces = list(read_pieces(path, list(names), verbatim=list(names), **reading))
+        return _count_rows(path, reading), {}
+    pieces = list(read_pieces(path, list(names), verbatim=list(names), reading=reading))
     n_rows = sum(map(len, pieces))
     return n_rows, {
         name: [None if pd.isna(value) else value for piece in pieces for value in piece[name]]
@@ -93,17 +97,18 @@ def read_verbatim(
     }
 
 
-def copy_rows(path: str | Path, parts: Mapping[Path, Mask], *, sep: str | None = None) -> None:
+def copy_rows(path: str | Path, parts: Mapping[Path, Mask], reading: Reading | None = None) -> None:
     r"""Copy some rows of a table to each of several files of the same format, byte for byte.
 
     Parameters
     ----------
     path
-        A CSV or TSV (also .gz), Parquet or Feather file, or a folder of Parquet files.
+        A text (also .gz), Parquet or Feather file, or a folder of Parquet files; rows of an Excel
+        file are written as CSV.
     parts
         For each new file, which rows it gets.
-    sep
-        What separates the columns of a text file; by default as its name says.
+    reading
+        What is known of how the file is written.
 
     Examples
     --------
@@ -115,13 +120,15 @@ def copy_rows(path: str | Path, parts: Mapping[Path, Mask], *, sep: str | None =
     ...     new.read_text()
     'id,age\n007,61.50\n'
     """
-    path = require_splittable(path, list(parts))
+    path, reading = require_splittable(path, list(parts)), reading or Reading()
     with ExitStack() as stack, readable(path):
         files = {stack.enter_context(appears_whole(out)): mask for out, mask in parts.items()}
         if is_parquet(path) or path.suffix == ".feather":
             _copy_arrow(path, files, stack)
+        elif path.suffix in EXCEL:
+            _copy_sheet(path, files, reading)
         else:
-            _copy_text(path, files, stack, sep or separator(path))
+            _copy_text(path, files, stack, _separator(path, reading))
 
 
 def require_splittable(path: str | Path, parts: Sequence[Path]) -> Path:
@@ -131,17 +138,16 @@ def require_splittable(path: str | Path, parts: Sequence[Path]) -> Path:
     path = require_table(path)
     ending = table_ending(path)
     for out in parts:
-        require_suffix(out)
+        require_suffix(out, READABLE)
         if table_ending(out) != ending:
             raise DataError(
-                f"the rows of {path.name} are copied as they are, to a file of the same format; "
-                f"got {out.name}. Let its name end in {ending}."
+                f"the rows of {path.name} go to a file whose name ends in {ending}; got {out.name}."
             )
     return path
 
 
 def table_ending(path: Path) -> str:
-    """The ending of a table's name that says its format.
+    """The ending of the names of files that take rows of a table: its own, .csv for Excel.
 
     Examples
     --------
@@ -150,6 +156,8 @@ def table_ending(path: Path) -> str:
     """
     if path.is_dir():
         return ".parquet"
+    if path.suffix in EXCEL:
+        return ".csv"
     return "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
 
 
@@ -163,12 +171,24 @@ def _numbered(subjects: Sequence[Any] | None, n_rows: int) -> NDArray[np.int64]:
     return number
 
 
-def _count_rows(path: Path) -> int:
+def _separator(path: Path, reading: Reading) -> str:
+    """What separates the columns of a text file whose lines can be told apart by their bytes."""
+    found = find_format(path, reading)
+    if found.encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32", "utf16", "utf32")):
+        raise DataError(
+            f"{path.name} is written in {found.encoding}. Save it as UTF-8 to split it."
+        )
+    return found.sep
+
+
+def _count_rows(path: Path, reading: Reading) -> int:
     if is_parquet(path):
         return count_parquet_rows(path)
     if path.suffix == ".feather":
         return sum(map(len, _feather_tables(path)))
-    return sum(1 for _ in _records(path, separator(path))) - 1
+    if path.suffix in EXCEL:
+        return len(read_table(path, reading))
+    return sum(1 for _ in _records(path, _separator(path, reading))) - 1
 
 
 def _copy_text(path: Path, files: Mapping[Path, Mask], stack: ExitStack, sep: str) -> None:
@@ -257,6 +277,13 @@ def _copy_arrow(path: Path, files: Mapping[Path, Mask], stack: ExitStack) -> Non
             writer.write_table(table.replace_schema_metadata(schema.metadata).filter(rows))
         first += len(table)
     _require_all(first, files, path)
+
+
+def _copy_sheet(path: Path, files: Mapping[Path, Mask], reading: Reading) -> None:
+    frame = read_table(path, reading)
+    _require_all(len(frame), files, path)
+    for part, mask in files.items():
+        frame[mask].to_csv(part, index=False)
 
 
 def _feather_tables(path: Path) -> Iterator[Any]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from survtrace.data.reading import Reading
 from survtrace.data.tables import read_table, split_outcome
 from survtrace.errors import SettingError
+from survtrace.inspection import clean_subjects
 from survtrace.metrics import corrected_t_test
 from survtrace.study.presets import CONCORDANCE, FLOOR, PRESETS, survtrace
 from survtrace.study.protocol import SEER, Task, load_task, random_splits
@@ -78,11 +81,20 @@ def compare_on_table(
     event: str,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
+    reading: Reading | None = None,
+    censored: Sequence[str] | None = None,
+    columns: Any = None,
     n_splits: int = 5,
     methods: dict[str, Callable[..., object]] | None = None,
 ) -> str:
-    """Is the transformer worth it on this table? Tables as in a study, and a sentence."""
-    X, y = split_outcome(read_table(table), duration, event, drop, categorical)
+    """Compare SurvTRACE with Cox and Aalen-Johansen on a table: tables as in a study, a sentence.
+
+    Every method gets the columns as `clean_subjects` reads them.
+    """
+    if n_splits < 1:
+        raise SettingError(f"n_splits must be 1 or more; got {n_splits}. 5 is usual.")
+    X, y = split_outcome(read_table(table, reading), duration, event, drop)
+    X, y = clean_subjects(X, y, censored=censored, categorical=categorical, columns=columns)
     own = Task(table.stem, X, y, random_splits(len(X), n_splits))
     methods = methods or {"SurvTRACE": survtrace, **FLOOR}
     jobs = [Job(own.name, method, split) for method in methods for split in range(n_splits)]
