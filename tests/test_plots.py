@@ -41,11 +41,34 @@ def test_each_cause_is_a_line_with_its_name_and_values():
     assert not ax.collections
 
 
+def test_causes_are_named_by_a_mapping_or_as_causes_with_a_number():
+    named = plot_incidence(TIMES, INCIDENCE, {1: "heart", 2: "other"})
+    assert [line.get_label() for line in named.lines] == ["heart", "other"]
+    numbered = plot_stacked(TIMES, INCIDENCE, [1, 2])
+    labels = numbered.get_legend_handles_labels()[1]
+    assert labels == ["cause 1", "cause 2", "event-free"]
+
+
+def test_covariates_keep_a_given_order_in_panels_that_share_an_axis():
+    ax = plot_importance(
+        [0.1, 0.3], [0, 0.2], [0.2, 0.4], ["sex", "age"], ordered=True, colour="red"
+    )
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["sex", "age"]
+    assert ax.lines[-1].get_color() == "red"
+
+
 def test_a_band_stays_between_0_and_1():
     ax = plot_incidence(TIMES, INCIDENCE, [1, 2], deviation=np.full((2, 3), 0.8))
     heights = np.concatenate([band.get_paths()[0].vertices[:, 1] for band in ax.collections])
     assert heights.min() == 0
     assert heights.max() == 1
+
+
+def test_a_deviation_that_is_not_known_draws_no_band():
+    unknown = np.full((2, 3), np.nan)
+    assert not plot_incidence(TIMES, INCIDENCE, [1, 2], deviation=unknown).collections
+    layers = plot_stacked(TIMES, INCIDENCE, [1, 2]).collections
+    assert len(plot_stacked(TIMES, INCIDENCE, [1, 2], deviation=unknown).collections) == len(layers)
 
 
 def test_causes_differ_by_colour_and_by_dashes():
@@ -106,7 +129,7 @@ def test_survival_has_a_band_only_where_there_is_a_deviation():
     heights = [np.concatenate([p.vertices[:, 1] for p in b.get_paths()] or [[]])
                for b in ax.collections]  # fmt: skip
     assert heights[0].min() == pytest.approx(0.5)
-    assert len(heights[1]) == 0
+    assert len(heights) == 1
 
 
 def test_differences_stand_side_by_side_with_their_intervals():
@@ -125,6 +148,16 @@ def test_calibration_has_the_diagonal_and_room_for_every_point():
     assert ax.get_xlim() == ax.get_ylim()
     assert ax.get_ylim()[1] > 0.5
     assert len(ax.lines) == 2
+
+
+def test_calibration_shows_intervals_and_group_sizes_on_a_shared_scale():
+    known = {"low": [0.05, 0.2], "high": [0.2, 0.6], "size": [50, 49]}
+    ax = plot_calibration([0.1, 0.4], [0.12, 0.35], **known)
+    segments = ax.collections[0].get_segments()
+    np.testing.assert_allclose(segments[1][:, 1], [0.2, 0.6])
+    assert ax.get_xlim() == ax.get_ylim() == (0, pytest.approx(0.63))
+    assert ax.texts[0].get_text() == "2 groups of 49 to 50"
+    assert plot_calibration([0.1], [0.1], limit=0.9).get_xlim() == (0, 0.9)
 
 
 def test_history_marks_the_best_epoch_of_each_member():

@@ -16,6 +16,7 @@ from sklearn.model_selection import train_test_split
 from survtrace.baselines import AalenJohansen, CauseSpecificCox
 from survtrace.datasets import FLCHAIN_CAUSES, load_flchain
 from survtrace.estimator import SurvTRACE
+from survtrace.explain import permutation_importance
 from survtrace.metrics import (
     Score,
     calibration_curve,
@@ -24,9 +25,9 @@ from survtrace.metrics import (
 )
 from survtrace.plots import (
     COLOURS,
-    plot_attention,
     plot_calibration,
     plot_history,
+    plot_importance,
     plot_incidence,
     plot_stacked,
 )
@@ -42,6 +43,7 @@ class Row(NamedTuple):
 
 
 DEFAULTS: dict[str, Any] = {}  # the demo shows the default settings; tests make it small
+DAYS_IN_A_YEAR, GROUPS, SHUFFLED = 365.25, 6, 1000
 
 
 def run_demo(folder: Path, console: Console) -> list[Row]:
@@ -61,7 +63,7 @@ def run_demo(folder: Path, console: Console) -> list[Row]:
         f"{time.perf_counter() - began:.0f} s, stopped after epochs "
         f"{', '.join(str(epoch) for epoch in _best_epochs(est.history_))}."
     )
-    rivals = {"SurvTRACE": est, **_rivals(X.iloc[train], y.iloc[train], console)}
+    rivals = {"SurvTRACE": est, **_rivals(X.iloc[train], y.iloc[train])}
     rows = list(_score(rivals, est, X.iloc[test], y.iloc[test], y.iloc[train]))
     console.print(_table(rows, est.median_event_time_))
     for path in _draw(folder, est, X.iloc[test], y.iloc[test]):
@@ -74,13 +76,9 @@ def _best_epochs(history: pd.DataFrame) -> list[int]:
     return [int(epoch) for epoch in history[history["improved"]].groupby("member")["epoch"].max()]
 
 
-def _rivals(X: pd.DataFrame, y: pd.DataFrame, console: Console) -> dict[str, Any]:
-    rivals: dict[str, Any] = {"Aalen-Johansen": AalenJohansen().fit(X, y)}
-    try:
-        rivals["cause-specific Cox"] = CauseSpecificCox().fit(X, y)
-    except ImportError:
-        console.print("cause-specific Cox is left out: pip install 'survtrace[baselines]'.")
-    return rivals
+def _rivals(X: pd.DataFrame, y: pd.DataFrame) -> dict[str, Any]:
+    cox = CauseSpecificCox(ridge="search", pool_below=10)
+    return {"Aalen-Johansen": AalenJohansen().fit(X, y), "cause-specific Cox": cox.fit(X, y)}
 
 
 def _score(
@@ -136,7 +134,7 @@ def _draw(folder: Path, est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame) -> Ite
     folder.mkdir(parents=True, exist_ok=True)
     for name, figure in (
         ("curves", _draw_patients(est, X)),
-        ("attention", _draw_attention(est, X)),
+        ("importance", _draw_importance(est, X, y)),
         ("calibration", _draw_calibration(est, X, y)),
         ("history", _draw_history(est)),
     ):
@@ -146,7 +144,7 @@ def _draw(folder: Path, est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame) -> Ite
 
 
 def _patients(est: SurvTRACE, X: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Three people: of low, middle and high predicted danger."""
+    """Choose three people: of low, middle and high predicted risk."""
     order = np.argsort(est.predict(X))
     places = {"low": 0.1, "middle": 0.5, "high": 0.9}
     return [(name, X.iloc[[order[int(p * len(order))]]]) for name, p in places.items()]
@@ -155,17 +153,21 @@ def _patients(est: SurvTRACE, X: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]
 def _draw_patients(est: SurvTRACE, X: pd.DataFrame) -> Any:
     import matplotlib.pyplot as plt
 
-    years = np.linspace(0, est.time_grid_[-1], 200)
+    days = np.linspace(0, est.time_grid_[-1], 200)
     patients, causes = _patients(est, X), [FLCHAIN_CAUSES[cause] for cause in est.causes_]
-    figure, axes = plt.subplots(2, len(patients), figsize=(11, 6.4), layout="constrained")
+    figure, axes = plt.subplots(
+        2, len(patients), figsize=(11, 6.4), layout="constrained", sharex=True, sharey="row"
+    )
+    tops = []
     for (name, patient), above, below in zip(patients, *axes, strict=True):
-        incidence, deviation = est.predict_cumulative_incidence(patient, years, return_std=True)
-        who = f"{name} danger: {patient['sex'].iloc[0]}, {patient['age'].iloc[0]:.0f} years"
-        plot_incidence(
-            years / 365.25, incidence[0], causes, deviation=deviation[0], title=who, ax=above
-        )
-        plot_stacked(years / 365.25, incidence[0], causes, unit="years", ax=below)
+        incidence, deviation = est.predict_cumulative_incidence(patient, days, return_std=True)
+        who = f"{name} risk: {patient['sex'].iloc[0]}, {patient['age'].iloc[0]:.0f} years"
+        curves = (days / DAYS_IN_A_YEAR, incidence[0], causes)
+        plot_incidence(*curves, deviation=deviation[0], title=who, ax=above)
+        plot_stacked(*curves, unit="years", ax=below)
+        tops.append((incidence + 2 * np.nan_to_num(deviation)).max())
         above.set_xlabel("")
+    axes[0, 0].set_ylim(0, min(1.0, 1.05 * max(tops)))  # one scale: they are to be compared
     for ax in axes[:, 1:].flat:
         ax.set_ylabel("")
     handles, labels = axes[1, 0].get_legend_handles_labels()
@@ -173,14 +175,35 @@ def _draw_patients(est: SurvTRACE, X: pd.DataFrame) -> Any:
     return figure
 
 
-def _draw_attention(est: SurvTRACE, X: pd.DataFrame) -> Any:
+def _draw_importance(est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame) -> Any:
+    """Draw what the predictions rely on, all causes on one scale."""
     import matplotlib.pyplot as plt
 
-    figure, ax = plt.subplots(figsize=(6, 5), layout="constrained")
-    weights = est.attention(X.iloc[:500]).mean(axis=(0, 1, 2))
-    plot_attention(
-        weights, list(est.feature_names_in_), title="mean over people, layers, heads", ax=ax
+    some = np.random.default_rng(0).permutation(len(X))[:SHUFFLED]
+    table = permutation_importance(est, X.iloc[some], y.iloc[some], n_repeats=3, random_state=0)
+    order = table.groupby("covariate")["importance"].max().sort_values(ascending=False).index
+    middle, low, high = (
+        1000 * table.pivot_table(name, index="cause", columns="covariate")[order]
+        for name in ("importance", "low", "high")
     )
+    figure, axes = plt.subplots(
+        1, len(middle), figsize=(12, 3.6), layout="constrained", sharex=True, sharey=True
+    )
+    for k, (cause, ax) in enumerate(zip(middle.index, np.atleast_1d(axes), strict=True)):
+        plot_importance(
+            middle.loc[cause],
+            low.loc[cause],
+            high.loc[cause],
+            list(order),
+            xlabel="",
+            title=FLCHAIN_CAUSES[cause],
+            ordered=True,
+            colour=COLOURS[k],
+            ax=ax,
+        )
+    figure.supxlabel("rise of the integrated Brier score x 1000 when the covariate is shuffled",
+                     fontsize="medium")  # fmt: skip
+    figure.suptitle("what the predictions rely on, with 95 % intervals")
     return figure
 
 
@@ -189,13 +212,27 @@ def _draw_calibration(est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame) -> Any:
 
     horizon = est.median_event_time_
     incidence = est.predict_cumulative_incidence(X, [horizon])[:, :, 0]
-    figure, axes = plt.subplots(1, len(est.causes_), figsize=(12, 3.4), layout="constrained")
-    for k, (cause, ax) in enumerate(zip(est.causes_, axes, strict=True)):
-        curve = calibration_curve(y, incidence[:, k], horizon, cause=cause, groups=6)
+    curves = [
+        calibration_curve(y, incidence[:, k], horizon, cause=cause, groups=GROUPS)
+        for k, cause in enumerate(est.causes_)
+    ]
+    end = 1.05 * max(np.nanmax([each.predicted, each.high]) for each in curves)
+    figure, axes = plt.subplots(
+        1, len(curves), figsize=(12, 3.8), layout="constrained", sharey=True
+    )
+    for k, (curve, ax) in enumerate(zip(curves, np.atleast_1d(axes), strict=True)):
         plot_calibration(
-            curve.predicted, curve.observed, colour=COLOURS[k], title=FLCHAIN_CAUSES[cause], ax=ax
+            **vars(curve),
+            colour=COLOURS[k],
+            limit=end,
+            title=FLCHAIN_CAUSES[est.causes_[k]],
+            ax=ax,
         )
-    figure.suptitle(f"calibration at day {horizon:.0f}, six groups of equal size")
+        if k:
+            ax.set_ylabel("")
+    figure.suptitle(
+        f"predicted and observed incidence by day {horizon:.0f}, with 95 % intervals of the latter"
+    )
     return figure
 
 

@@ -33,6 +33,15 @@ from survtrace.data.roles import is_path, read_roles
 from survtrace.errors import DataError, SettingError
 from survtrace.losses.objective import Tasks
 from survtrace.metrics import censoring_survival, integrated_brier_score
+from survtrace.naming import (
+    HAZARD,
+    INCIDENCE,
+    NET_INCIDENCE,
+    SURVIVAL,
+    column_names,
+    prediction_frame,
+    require_array,
+)
 from survtrace.network.assembly import Network, Shape
 from survtrace.paths import by_path, score_by_path
 from survtrace.prediction import Curve, Forecast, choose_device, read_times, threads
@@ -275,6 +284,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         extrapolate: str = "constant",
         return_std: bool = False,
         return_array: bool = True,
+        as_frame: bool = False,
     ) -> Any:
         """Probability of being event-free at each time, shape (subject, time).
 
@@ -295,7 +305,12 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             False gives a `CurveFunction` for each subject instead, shape (subject,), called like
             scikit-survival's step functions: ``[fn(12.0) for fn in functions]``. Its knots are
             ``times``.
+        as_frame
+            True gives a pandas frame with the index of X and a column for each time, named as
+            ``survtrace predict`` names them (``survival_12``, ``incidence_1_12``); with
+            ``return_std`` also ``survival_12_std``.
         """
+        require_array(as_frame, return_array)
         if not return_array:
             _require_plain(conditional_after, return_std)
             return self._functions(X, times, curves.average_survival, [None])[:, 0]
@@ -303,7 +318,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         def curve(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
             return curves.survival(hazard, at)
 
-        return self._curves(X, times, conditional_after, extrapolate, return_std, curve)
+        found = self._curves(X, times, conditional_after, extrapolate, return_std, curve)
+        return self._framed(X, found, SURVIVAL, times) if as_frame else found
 
     @by_path
     def predict_cumulative_incidence(
@@ -316,6 +332,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         extrapolate: str = "constant",
         return_std: bool = False,
         return_array: bool = True,
+        as_frame: bool = False,
     ) -> Any:
         """Probability that each cause has struck by each time, shape (subject, cause, time).
 
@@ -324,6 +341,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         chosen = self._cause_index(cause)
+        require_array(as_frame, return_array)
         if not return_array:
             _require_plain(conditional_after, return_std)
             every = range(len(self.causes_))
@@ -335,7 +353,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
                 return incidence
             return incidence - curves.incidence(hazard, start)[:, :, chosen]
 
-        return self._curves(X, times, conditional_after, extrapolate, return_std, curve)
+        found = self._curves(X, times, conditional_after, extrapolate, return_std, curve)
+        return self._framed(X, found, INCIDENCE, times, cause) if as_frame else found
 
     @by_path
     def predict_net_incidence(
@@ -346,6 +365,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         *,
         extrapolate: str = "constant",
         return_std: bool = False,
+        as_frame: bool = False,
     ) -> Any:
         """What each cause's incidence would be without the others: 1 - exp(-cumulative hazard).
 
@@ -358,7 +378,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         def curve(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
             return curves.net_incidence(hazard, at)[:, :, chosen]
 
-        return self._curves(X, times, None, extrapolate, return_std, curve)
+        found = self._curves(X, times, None, extrapolate, return_std, curve)
+        return self._framed(X, found, NET_INCIDENCE, times, cause) if as_frame else found
 
     @by_path
     def predict_cumulative_hazard_function(
@@ -369,12 +390,14 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         *,
         extrapolate: str = "constant",
         return_array: bool = True,
+        as_frame: bool = False,
     ) -> Any:
         """Cumulative hazard of each cause, shape (subject, cause, time) or (subject, time).
 
         Summed over causes it is minus the logarithm of survival.
         """
         check_is_fitted(self)
+        require_array(as_frame, return_array)
         chosen, forecast = self._cause_index(cause), self._forecast()
         if not return_array:
             every = range(len(self.causes_))
@@ -386,17 +409,24 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             return curves.cumulative_hazard(hazard, cuts, points)[:, chosen]
 
         with threads(self.n_threads):
-            return _blank(forecast.each(X, 8 * len(asked), answer), outside)
+            found = _blank(forecast.each(X, 8 * len(asked), answer), outside)
+        return self._framed(X, found, HAZARD, times, cause) if as_frame else found
 
-    def predict_proba(self, X: Any, time: float | None = None) -> Array:
+    @by_path
+    def predict_proba(self, X: Any, time: float | None = None, *, as_frame: bool = False) -> Any:
         """Probability of each state at a time: event-free, cause 1, .. K; rows sum to 1.
 
-        ``time`` is by default the median event time of the training rows.
+        ``time`` is by default the median event time of the training rows. With ``as_frame`` a
+        pandas frame with the columns ``survival_12``, ``incidence_1_12`` and so on.
         """
         check_is_fitted(self)
         times = [self.median_event_time_ if time is None else time]
         incidence = self.predict_cumulative_incidence(X, times)[:, :, 0]
-        return np.column_stack([1 - incidence.sum(axis=1), incidence])
+        states = np.column_stack([1 - incidence.sum(axis=1), incidence])
+        if not as_frame:
+            return states
+        columns = [*column_names(SURVIVAL, times), *column_names(INCIDENCE, times, self.causes_)]
+        return prediction_frame(X, columns, states)
 
     def predict(self, X: Any) -> Array:
         """One risk score for each subject, higher is worse.
@@ -703,6 +733,16 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         if deviation is None:
             return _blank(mean, outside)
         return _blank(mean, outside), _blank(deviation, outside)
+
+    def _framed(
+        self, X: Any, found: Any, kind: str, times: ArrayLike | None, cause: Any = None
+    ) -> Any:
+        """Put curves, and their deviations where they were asked for, into a named frame."""
+        asked = self.time_grid_ if times is None else times
+        causes = self.causes_ if cause is None else [cause]
+        columns = column_names(kind, asked, () if kind == SURVIVAL else causes)
+        values, deviation = found if isinstance(found, tuple) else (found, None)
+        return prediction_frame(X, columns, values, deviation)
 
     def _functions(
         self, X: Any, times: ArrayLike | None, average: Average, causes: Sequence[int | None]

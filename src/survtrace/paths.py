@@ -85,7 +85,9 @@ def _of_rows(
 
 
 def _joined(answers: list[Any]) -> Any:
-    """The answers of all pieces as one array, or two where there are deviations."""
+    """The answers of all pieces as one array, two where there are deviations, or a frame."""
+    if isinstance(answers[0], pd.DataFrame):
+        return pd.concat(answers, ignore_index=True)
     if isinstance(answers[0], tuple):
         return tuple(np.concatenate(part) for part in zip(*answers, strict=True))
     return np.concatenate(answers)

@@ -16,6 +16,7 @@ from survtrace.data.remarks import in_rows
 from survtrace.data.spelling import as_learned, text_columns
 from survtrace.errors import DataError
 from survtrace.estimator import SurvTRACE
+from survtrace.naming import INCIDENCE, SURVIVAL, column_names, prediction_frame
 
 Floats = NDArray[np.float64]
 
@@ -108,14 +109,12 @@ def answer(
 ) -> pd.DataFrame:
     """The probabilities of some rows as columns, behind the columns to keep."""
     X = as_learned(est.encoding_, piece[[str(name) for name in est.feature_names_in_]])
-    labels = [np.format_float_positional(time, trim="-") for time in np.atleast_1d(times)]
-    columns = {}
-    for name, mean, deviation in _curves(est, X, times, causes, std):
-        for j, label in enumerate(labels):
-            columns[f"{name}_{label}"] = mean[:, j]
-            if deviation is not None:
-                columns[f"{name}_{label}_std"] = deviation[:, j]
-    return pd.concat([piece[[*keep]], pd.DataFrame(columns, index=X.index)], axis=1)
+    asked = np.array(list(dict.fromkeys(np.atleast_1d(times).tolist())), dtype=np.float64)
+    frames = [
+        prediction_frame(X, column_names(name, asked), mean, deviation)
+        for name, mean, deviation in _curves(est, X, asked, causes, std)
+    ]
+    return pd.concat([piece[[*keep]], *frames], axis=1)
 
 
 def _curves(
@@ -128,10 +127,10 @@ def _curves(
         return answer if std else (answer, None)
 
     if not causes:
-        yield "survival", *ask(est.predict_survival_function)
+        yield SURVIVAL, *ask(est.predict_survival_function)
         return
     incidence, spread = ask(est.predict_cumulative_incidence)
     left = np.clip(1 - incidence.sum(axis=1), 0, 1)
-    yield "survival", *(ask(est.predict_survival_function) if std else (left, None))
+    yield SURVIVAL, *(ask(est.predict_survival_function) if std else (left, None))
     for k, cause in enumerate(est.causes_):
-        yield f"incidence_{cause}", incidence[:, k], None if spread is None else spread[:, k]
+        yield f"{INCIDENCE}_{cause}", incidence[:, k], None if spread is None else spread[:, k]

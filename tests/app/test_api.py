@@ -125,17 +125,30 @@ def test_what_the_library_warns_of_is_in_the_answer(client, fitted_three, subjec
     assert answer["warnings"] == [str(caught[0].message)]
 
 
+def test_the_future_of_those_event_free_until_a_time(client, fitted_three):
+    question = {"subjects": [{"age": 61}], "times": [2.0, 6.0], "after": 3.0}
+    answer = client.post("/predict", json=question).json()
+    X = pd.DataFrame({"age": [61.0], "size": [np.nan], "sex": [None], "stage": [None]})
+    survival = fitted_three.predict_survival_function(X, [2.0, 6.0], conditional_after=3.0)
+    np.testing.assert_allclose(answer["survival"], survival)
+    incidence = np.array(answer["incidence"])
+    np.testing.assert_allclose(survival + incidence.sum(axis=1), 1)
+    late = client.post("/predict", json={**question, "after": 1e6})
+    assert "after must lie between 0 and" in late.json()["detail"]
+
+
 def test_values_far_from_the_training_rows_are_told_of(client):
     answer = client.post("/predict", json={"subjects": [{"age": 61}, {"age": 140}]}).json()
     [words] = answer["warnings"]
-    assert "'age' of 1 subject(s) lies outside" in words
+    assert words.startswith("age lies outside")
+    assert "for 1 of 2 subject(s): nearly all training rows are inside" in words
 
 
 @pytest.mark.parametrize(
     ("question", "words"),
     [
         ({"subjects": []}, "X must have at least one subject; got 0 sample"),
-        ({"subjects": [{"age": "old"}]}, "column 'age' is numerical; got String"),
+        ({"subjects": [{"age": "old"}]}, "column 'age' is numerical; 1 of 1 values"),
         ({"subjects": [{}], "times": [-1]}, "times must be a flat sequence of numbers of zero or"),
         ({"subjects": [{"age": [61]}]}, "body.subjects.0.age: a covariate is one value a row"),
         ({"subjects": [{"sex": {"at birth": "f"}}]}, "a covariate is one value a row"),
@@ -309,7 +322,7 @@ def test_other_columns_are_handed_back_as_the_text_they_were(client):
 
 def test_the_time_is_by_default_the_median_event_time(client, fitted_three):
     header = score(client, "age\n61\n").text.splitlines()[0]
-    assert header.startswith(f"age,survival_{fitted_three.median_event_time_:g},incidence_1_")
+    assert header.startswith(f"age,survival_{fitted_three.median_event_time_!r},incidence_1_")
 
 
 def test_a_long_table_is_handed_back_whole(client):

@@ -14,6 +14,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))
 if CHROMIUM is None:
     pytest.skip("no Chromium here: apt-get install chromium", allow_module_level=True)
 
+from survtrace import SurvTRACE  # noqa: E402
 from survtrace.app import create_app  # noqa: E402
 
 expect = playwright.expect
@@ -32,7 +33,8 @@ def browser():
 
 @pytest.fixture(scope="module")
 def address(serve_app, fitted_three, importance_file):
-    with serve_app(create_app(fitted_three, importance=importance_file, time_unit="months")) as url:
+    app = create_app(fitted_three, importance=importance_file, time_unit="months", name="ward 7")
+    with serve_app(app) as url:
         yield url
 
 
@@ -87,7 +89,7 @@ def test_the_words_are_those_of_the_time_that_is_read_off(page):
 
 def test_two_patients_are_compared(page):
     page.get_by_role("button", name="Compare with patient B").click()
-    second = page.get_by_role("group", name="Patient B, what if")
+    second = page.get_by_role("group", name="Compare with: patient B")
     expect(second.get_by_label("age", exact=True)).to_be_focused()
     expect(page.locator("#survival .b.line")).to_have_count(1)
     assert survival_curve(page, "a") == survival_curve(page, "b")
@@ -190,6 +192,85 @@ def test_every_control_has_a_name_every_figure_words_and_nothing_sticks_out(page
         assert figure.get_attribute("role") == "img"
         assert len(figure.get_attribute("aria-label")) > 20
     assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+
+
+def test_the_model_is_named_in_sight(page):
+    expect(page.locator("#model")).to_contain_text("Model ward 7: ")
+    expect(page).to_have_title("ward 7 · Risk explorer")
+
+
+def test_a_value_outside_the_usual_range_is_marked_at_its_field(page):
+    page.get_by_label("age", exact=True).fill("150")
+    expect(page.locator(".field.outside")).to_contain_text("the curves are a guess")
+    page.get_by_label("age", exact=True).fill("60")
+    expect(page.locator(".field.outside")).to_have_count(0)
+
+
+def test_the_future_of_a_patient_who_is_event_free_until_a_time(page, fitted_three):
+    age = float(page.get_by_label("age", exact=True).input_value())
+    page.locator("#horizon").fill("8")
+    page.get_by_label("Known to be event-free until").fill("3")
+    expect(page.locator("#summary")).to_contain_text("Event-free until 3 months; by 8 months")
+    expect(page.locator("#survival .past")).to_have_count(1)
+    page.wait_for_timeout(400)
+    known = {
+        name: page.get_by_label(name, exact=True).input_value() for name in ("size", "sex", "stage")
+    }
+    X = pd.DataFrame({"age": [age], **{name: [value] for name, value in known.items()}})
+    X["size"] = X["size"].astype(float)
+    expected = fitted_three.predict_survival_function(X, [8.0], conditional_after=3.0)[0, 0]
+    assert event_free(page) == pytest.approx(100 * expected, abs=0.51)
+    page.get_by_label("Known to be event-free until").fill("9")
+    expect(page.get_by_role("alert")).to_contain_text("must lie between 0 and the time read off")
+
+
+def test_each_patient_is_printed_on_one_page(page, tmp_path):
+    page.get_by_role("button", name="Compare with patient B").click()
+    expect(page.locator(".sheet")).to_have_count(2)
+    page.emulate_media(media="print")
+    expect(page.locator("#explorer")).to_be_hidden()
+    first = page.locator(".sheet").first
+    for words in ("Predicted risks of patient A", "Model ward 7", "by time (months)", "stage"):
+        expect(first).to_contain_text(words)
+    expect(first.locator("svg")).to_be_visible()
+    printed = page.pdf(prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 2
+    page.emulate_media(media="screen")
+
+
+@pytest.fixture(scope="module")
+def many_clinics(one_cause, tiny):
+    """A covariate with a long list of levels, from a single member without a card."""
+    X, y = one_cause
+    named = X.assign(clinic=[f"clinic {n % 40}" for n in range(len(X))])
+    return SurvTRACE(**{**tiny, "n_members": 1}).fit(named, y)
+
+
+def test_a_long_list_of_categories_is_searched_by_typing(browser, serve_app, many_clinics):
+    with serve_app(create_app(many_clinics)) as address:
+        page = browser.new_page()
+        page.goto(address)
+        expect(page.locator("#summary")).to_contain_text("event-free")
+        clinic, alert = page.get_by_label("clinic", exact=True), page.get_by_role("alert")
+        assert page.locator("datalist option").count() == 40
+        clinic.fill("nowhere")
+        expect(alert).to_be_hidden()
+        page.keyboard.press("Tab")
+        expect(alert).to_contain_text("clinic must be one of its 40 categories")
+        clinic.fill("clinic 7")
+        expect(alert).to_be_hidden()
+        expect(page.locator("#model")).to_contain_text("not stored in it")
+        page.close()
+
+
+def test_one_member_draws_no_band_and_gives_no_deviation(browser, serve_app, many_clinics):
+    with serve_app(create_app(many_clinics)) as address:
+        page = browser.new_page()
+        page.goto(address)
+        expect(page.locator("#summary")).to_contain_text("event-free")
+        expect(page.locator("svg .band")).to_have_count(0)
+        assert "\u00b1" not in page.locator("#table").inner_html()
+        page.close()
 
 
 def test_a_locked_page_opens_with_the_token_only(browser, serve_app, fitted_one):

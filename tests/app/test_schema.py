@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from survtrace import SurvTRACE
-from survtrace.app.schema import covariate_schemas, slider
+from survtrace.app.schema import covariate_schemas, model_schema, slider
 from survtrace.data.encoding import Encoding
 
 
@@ -63,3 +63,26 @@ def test_an_early_file_without_quantiles_still_gives_a_form(fitted_three):
     assert age.low < early["age"]["mean"] < age.high
     assert np.isfinite([age.low, age.high, age.step]).all()
     assert sex.typical is None
+
+
+def test_labels_units_causes_and_card_are_those_of_the_fit(fitted_three, monkeypatch):
+    card = {"fitted_on": "2026-03-01", "n_subjects": 9, "n_events": {"1": 4}, "n_censored": 5}
+    known = {
+        "covariate_labels_": {"age": "Age at diagnosis (years)"},
+        "cause_names_": {1: "relapse"},
+        "card_": card,
+    }
+    for name, value in known.items():
+        monkeypatch.setattr(fitted_three, name, value, raising=False)
+    age = by_name(fitted_three)["age"]
+    assert (age.label, age.unit) == ("Age at diagnosis", "years")
+    assert by_name(fitted_three, {"age": "decades"})["age"].unit == "decades"
+    model = model_schema(fitted_three, "ward 7")
+    assert (model.name, model.fitted_on, model.n_subjects) == ("ward 7", "2026-03-01", 9)
+    assert model.outcomes == [("relapse", 4), ("censored", 5)]
+
+
+def test_a_model_without_a_card_says_so(fitted_three, monkeypatch):
+    monkeypatch.setattr(fitted_three, "card_", {}, raising=False)
+    model = model_schema(fitted_three, "")
+    assert (model.fitted_on, model.n_subjects, model.outcomes) == (None, None, [])

@@ -162,7 +162,6 @@ def test_a_rival_for_one_cause_refuses_more_and_says_what_to_use(three_causes, n
 
 
 MISSING = {
-    "sksurv.linear_model": CoxPH,
     "sksurv.ensemble": RandomSurvivalForest,
     "pycox.models": DeepSurv,
     "hazardous": SurvivalBoost,

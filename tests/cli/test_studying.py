@@ -18,7 +18,7 @@ def test_demo_prints_scores_of_every_cause_and_writes_figures(survtrace, tmp_pat
     for word in ("circulatory", "neoplasms", "respiratory", "other", "cause-specific Cox", "IBS"):
         assert word in ended.out
     written = {path.name: path.stat().st_size for path in (tmp_path / "figures").iterdir()}
-    assert set(written) == {"curves.png", "attention.png", "calibration.png", "history.png"}
+    assert set(written) == {"curves.png", "importance.png", "calibration.png", "history.png"}
     assert min(written.values()) > 10_000
 
 

@@ -130,16 +130,19 @@ def test_the_model_card_states_limits_versions_seed_and_changed_settings(report)
 
 
 def test_the_training_rows_are_described_where_they_are_given(of_one_cause, of_three_causes):
-    assert "does not store how many rows" in Reader(of_one_cause.page).words
+    learned = of_one_cause.est.card_["n_subjects"]
+    assert f"from {learned} subjects with" in Reader(of_one_cause.page).words
     assert "240 subjects, as given" in Reader(of_three_causes.page).words
 
 
-def test_without_scikit_survival_cox_is_left_out_with_a_sentence(of_three_causes, monkeypatch):
-    monkeypatch.setitem(sys.modules, "sksurv.linear_model", None)
+def test_without_scikit_survival_the_forest_is_left_out_with_a_sentence(
+    of_three_causes, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "sksurv.ensemble", None)
     est, scored, train = of_three_causes.est, of_three_causes.scored, of_three_causes.train
     summary = collect(est, *scored, train=train, n_repeats=1)
-    assert summary.scores.methods == ["SurvTRACE", "Aalen-Johansen"]
-    assert "Cox is left out: it needs scikit-survival" in Reader(render(summary)).words
+    assert summary.scores.methods == ["SurvTRACE", "Aalen-Johansen", "Cox"]
+    assert "Forest is left out: it needs scikit-survival" in Reader(render(summary)).words
 
 
 def test_without_shap_the_shares_are_left_out_with_a_sentence(of_one_cause, monkeypatch):

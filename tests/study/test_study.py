@@ -233,6 +233,22 @@ def test_a_table_of_ones_own_gets_tables_and_a_verdict(tmp_path):
     assert "**own, cause 2**" in shown
     assert "SurvTRACE's integrated Brier score is" in shown
     assert "% higher than CS-CPH's" in shown
+    assert "CS-CPH: ridge 1 for cause 1, 1 for cause 2." in shown
+
+
+def test_a_table_of_ones_own_gets_a_searched_cox_and_a_forest_or_a_word_why_not(monkeypatch):
+    methods, left_out = benchmark._baselines(1000)
+    assert list(methods) == ["SurvTRACE", "Aalen-Johansen", "CS-CPH", "CS-RSF"]
+    assert left_out == []
+    cox = methods["CS-CPH"](0, **presets.OWN_TABLE["CS-CPH"])
+    assert cox.settings["ridge"] == "search"
+    assert cox.settings["pool_below"] > 1
+    assert hasattr(methods["CS-RSF"](0, **presets.OWN_TABLE["CS-RSF"]), "fit")
+    methods, left_out = benchmark._baselines(benchmark.MOST_FOREST_ROWS + 1)
+    assert "CS-RSF" not in methods
+    assert "is left out: the table has 50,001 rows" in left_out[0]
+    monkeypatch.setattr(benchmark, "find_spec", lambda name: None)
+    assert "it needs scikit-survival" in benchmark._baselines(1000)[1][0]
 
 
 @pytest.mark.parametrize("name", sorted(presets.PRESETS))

@@ -27,6 +27,7 @@ from survtrace.data.covariates import Kind, open_table
 from survtrace.errors import DataError, DataWarning
 from survtrace.estimator import SurvTRACE
 from survtrace.explain import attention_rollout
+from survtrace.naming import INCIDENCE, SURVIVAL, column_names
 from survtrace.prediction import Forecast, choose_device, read_times, threads
 
 Array = NDArray[np.float64]
@@ -36,14 +37,17 @@ CHUNK = 1_000
 
 
 class Prediction(BaseModel):
-    """Curves of each subject; survival and the incidences of all causes sum to 1."""
+    """Curves of each subject; survival and the incidences of all causes sum to 1.
+
+    A standard deviation is null where there is one member, which has none.
+    """
 
     times: list[float]
     causes: list[str]
     survival: list[list[float]]
-    survival_std: list[list[float]]
+    survival_std: list[list[float | None]]
     incidence: list[list[list[float]]]
-    incidence_std: list[list[list[float]]]
+    incidence_std: list[list[list[float | None]]]
     warnings: list[str]
 
 
@@ -88,11 +92,17 @@ class Answers:
         )
 
     def predict(
-        self, subjects: Sequence[Mapping[str, Any]], times: Sequence[float] | None
+        self,
+        subjects: Sequence[Mapping[str, Any]],
+        times: Sequence[float] | None,
+        after: float = 0.0,
     ) -> Prediction:
-        """Curves of each subject at ``times``; a covariate not given is unknown."""
+        """Curves of each subject at ``times``, given that it is event-free at ``after``.
+
+        A covariate not given is unknown.
+        """
         with heard() as words:
-            asked, mean, deviation = self._states(self._table(subjects), times)
+            asked, mean, deviation = self._states(self._table(subjects), times, after)
         return Prediction.model_construct(
             times=asked.tolist(),
             causes=self.causes,
@@ -134,13 +144,21 @@ class Answers:
                 _warn(f"covariates that are no columns of the table are unknown: {_some(missing)}.")
             known = table.assign(**dict.fromkeys(missing))
             asked, mean, _ = self._states(known, times or [self.est.median_event_time_])
-        states = ["survival", *(f"incidence_{cause}" for cause in self.causes)]
-        columns = [f"{state}_{time:g}" for time in asked for state in states]
+        columns = [
+            name
+            for time in asked
+            for name in (
+                *column_names(SURVIVAL, time),
+                *column_names(INCIDENCE, time, self.causes),
+            )
+        ]
         numbers = mean.transpose(0, 2, 1).reshape(len(own), -1)
         added = pd.DataFrame(numbers.round(6), columns=columns, index=own.index)
         return Scored(pd.concat([own, added], axis=1), words)
 
-    def _states(self, X: pd.DataFrame, times: Sequence[float] | None) -> tuple[Array, Array, Array]:
+    def _states(
+        self, X: pd.DataFrame, times: Sequence[float] | None, after: float = 0.0
+    ) -> tuple[Array, Array, Array]:
         """Times; probability of each state, (subject, state, time), and its deviation.
 
         States are event-free and the causes; one pass gives what `predict_survival_function`
@@ -149,10 +167,20 @@ class Answers:
         asked, _ = read_times(times, self.est.time_grid_, "constant")
         if np.isinf(asked).any():
             raise DataError("times must be finite; got infinity. Ask for the end of the grid.")
+        end = self.est.time_grid_[-1]
+        if not 0 <= after < end:
+            raise DataError(
+                f"after must lie between 0 and {end:g}, where the curves end; got {after:g}. Give "
+                "an earlier time until which the subject is known to be event-free."
+            )
         self.limits.check(len(X), len(asked), 1 + len(self.causes))
         with threads(self.est.n_threads):
-            mean, deviation = self.forecast.curve(X, asked, _all_states, with_std=True)
+            mean, deviation = self.forecast.curve(
+                X, asked, _all_states, after or None, with_std=True
+            )
         assert deviation is not None
+        if self.est.network_.shape.n_members == 1:  # nobody to disagree with
+            return asked, _finite(mean), np.full_like(deviation, np.nan)
         return asked, _finite(mean), _finite(deviation)
 
     def _table(self, subjects: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -219,6 +247,8 @@ def heard() -> Iterator[list[str]]:
 
 def _all_states(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
     survival, incidence = curves.survival(hazard, at), curves.incidence(hazard, at)
+    if start is not None:
+        incidence = incidence - curves.incidence(hazard, start)
     return torch.cat([survival.unsqueeze(2), incidence], dim=2)
 
 

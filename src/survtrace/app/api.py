@@ -22,10 +22,17 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from survtrace.app.answers import Answers, Attention, Prediction
 from survtrace.app.limits import Door, LimitError, Limits, Worker, refusal
-from survtrace.app.schema import LimitsSchema, Schema, TimeSchema, covariate_schemas
+from survtrace.app.schema import (
+    LimitsSchema,
+    Schema,
+    TimeSchema,
+    covariate_schemas,
+    model_schema,
+)
 from survtrace.data.tables import read_table
 from survtrace.errors import DataError, SettingError, SurvtraceError
 from survtrace.estimator import SurvTRACE
+from survtrace.naming import names_of
 
 PAGE = Path(__file__).parent / "page"
 PLAIN = [{"type": kind} for kind in ("number", "string", "boolean", "null")]
@@ -47,11 +54,15 @@ Value = Annotated[Any, AfterValidator(_one_value), WithJsonSchema({"anyOf": PLAI
 
 
 class Question(BaseModel):
-    """Subjects by the names of their covariates; null, or left out, is unknown."""
+    """Subjects by the names of their covariates; null, or left out, is unknown.
+
+    With `after` the curves are those of subjects who are event-free until then.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
     subjects: list[dict[str, Value]]
     times: list[Time] | None = None
+    after: Time = 0.0
 
 
 class OneSubject(BaseModel):
@@ -91,6 +102,7 @@ def create_app(
     importance: str | Path | None = None,
     units: Mapping[str, str] | None = None,
     time_unit: str = "",
+    name: str = "",
     hosts: Sequence[str] | None = None,
     max_rows: int = Limits.rows,
     max_bytes: int = Limits.bytes,
@@ -108,7 +120,10 @@ def create_app(
     importance
         CSV that ``survtrace explain`` wrote: cause, covariate, importance, low, high.
     units, time_unit
-        Units of covariates by name, and of durations; only shown.
+        Units of covariates by name, and of durations; only shown. By default those that the
+        estimator was fitted with.
+    name
+        Of the model, shown on the page and on prints.
     hosts
         Names by which the server may be called; None for any.
     max_rows, max_bytes, max_numbers, timeout
@@ -130,11 +145,16 @@ def create_app(
         raise SettingError("token must be printable ASCII without spaces; got something else.")
     limits = Limits(max_rows, max_bytes, max_numbers, timeout)
     rows = None if importance is None else read_importance(importance)
+    names = names_of(est)
     schema = Schema(
         covariates=covariate_schemas(est, units),
         causes=[str(cause) for cause in est.causes_],
+        cause_names=[names.cause(cause) for cause in est.causes_],
+        model=model_schema(est, name),
         time=TimeSchema(
-            unit=time_unit, end=float(est.time_grid_[-1]), median=est.median_event_time_
+            unit=time_unit or names.time_unit,
+            end=float(est.time_grid_[-1]),
+            median=est.median_event_time_,
         ),
         members=est.network_.shape.n_members,
         importance=rows is not None,
@@ -200,7 +220,9 @@ def _guarded_routes(
         Lists are by subject, cause and time; `times` are by default the ends of the
         estimator's intervals.
         """
-        return await worker.run(lambda: _json(answers.predict(question.subjects, question.times)))
+        return await worker.run(
+            lambda: _json(answers.predict(question.subjects, question.times, question.after))
+        )
 
     @routes.post("/attention", response_model=Attention)
     async def attention(question: OneSubject) -> Response:

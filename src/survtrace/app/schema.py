@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from survtrace.data.covariates import Kind
 from survtrace.data.encoding import Scale
 from survtrace.estimator import SurvTRACE
+from survtrace.naming import card_events, names_of
 
 WITH_UNIT = re.compile(r"(?P<label>.*\S)\s*[(\[](?P<unit>[^()\[\]]+)[)\]]")
 
@@ -37,6 +38,17 @@ class TimeSchema(BaseModel):
     median: float
 
 
+class ModelSchema(BaseModel):
+    """Which model it is, and from whom and when it learned; null where its card does not say."""
+
+    name: str
+    fitted_on: str | None
+    n_subjects: int | None
+    outcomes: list[tuple[str, int]]
+    interrupted: bool
+    version: str | None
+
+
 class LimitsSchema(BaseModel):
     """What one request may ask."""
 
@@ -51,6 +63,8 @@ class Schema(BaseModel):
 
     covariates: list[CovariateSchema]
     causes: list[str]
+    cause_names: list[str]
+    model: ModelSchema
     time: TimeSchema
     members: int
     importance: bool
@@ -62,7 +76,8 @@ def covariate_schemas(
 ) -> list[CovariateSchema]:
     """Describe the covariates of a fitted estimator, in token order.
 
-    A unit is taken from ``units``, or from a name such as ``size (mm)``.
+    Label and unit come from the estimator's labels such as ``Tumour size (mm)``, which may also
+    be the covariate's own name; ``units`` overrules them.
 
     Examples
     --------
@@ -74,9 +89,9 @@ def covariate_schemas(
     ('numerical', 'years', 1.0)
     """
     encoding = est.encoding_
-    schemas = []
+    schemas, names = [], names_of(est)
     for covariate, column in zip(encoding.covariates, encoding.columns, strict=True):
-        label, unit = _label_and_unit(covariate.name, units or {})
+        label, unit = _label_and_unit(covariate.name, names.covariate(covariate.name), units or {})
         schema = CovariateSchema(
             name=covariate.name,
             label=label,
@@ -116,8 +131,21 @@ def slider(low: float, typical: float, high: float) -> tuple[float, float, float
     return round(first, digits), round(typical, digits), round(last, digits), round(step, digits)
 
 
-def _label_and_unit(name: str, units: Mapping[str, str]) -> tuple[str, str]:
-    if name in units:
-        return name, units[name]
-    found = WITH_UNIT.fullmatch(name)
-    return (found["label"], found["unit"]) if found else (name, "")
+def model_schema(est: SurvTRACE, name: str) -> ModelSchema:
+    """Describe a fitted estimator by its name and card."""
+    names = names_of(est)
+    card = names.card
+    return ModelSchema(
+        name=name,
+        fitted_on=str(card["fitted_on"])[:10] if card.get("fitted_on") else None,
+        n_subjects=card.get("n_subjects"),
+        outcomes=card_events(names),
+        interrupted=bool(card.get("interrupted")),
+        version=card.get("survtrace_version"),
+    )
+
+
+def _label_and_unit(name: str, label: str, units: Mapping[str, str]) -> tuple[str, str]:
+    found = WITH_UNIT.fullmatch(label)
+    text, unit = (found["label"], found["unit"]) if found else (label, "")
+    return (text, units[name]) if name in units else (text, unit)

@@ -50,6 +50,7 @@ def serve(
         importance=importance,
         units=units,
         time_unit=time_unit,
+        name=Path(model_path).resolve().name,
         hosts=["127.0.0.1", "localhost", "[::1]", host] if here else None,
     )
     shown = f"[{host}]" if ":" in host else host

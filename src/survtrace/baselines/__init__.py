@@ -2,7 +2,7 @@
 
 | for one cause | for any causes |
 |---|---|
-| CoxPH, RandomSurvivalForest (scikit-survival) | AalenJohansen (ours) |
+| CoxPH (ours), RandomSurvivalForest (scikit-survival) | AalenJohansen (ours) |
 | DeepSurv, PCHazard (pycox) | DeepHit (pycox) |
 | | DeepSurvivalMachines (ours) |
 | | SurvivalBoost (hazardous) |

@@ -25,17 +25,21 @@ class Baseline(ABC):
     search_space
         For each setting worth tuning, the values a fair comparison tries; their product is
         small (4 to 8 combinations).
+    pool_below, max_columns
+        What `Design` does with rare levels; by default nothing.
     causes_
         Labels of the causes, sorted.
     """
 
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {}
     categorical: Sequence[str | int] | None
+    pool_below: int = 1
+    max_columns: int | None = None
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to a raw table and its outcome; subjects censored at 0 are left out."""
         outcome = read_outcome(y)
-        self.design_ = Design(X, self.categorical)
+        self.design_ = Design(X, self.categorical, self.pool_below, self.max_columns)
         design = self.design_.matrix(X)
         require_same_subjects(len(design), outcome)
         followed = informative(outcome)
@@ -72,6 +76,11 @@ class OneCauseBaseline(Baseline):
             raise DataError(
                 f"{name} takes one cause; y has {list(outcome.causes)}. "
                 f"Use CauseSpecific({name}), which fits one for each."
+            )
+        if not outcome.event.any():
+            raise DataError(
+                f"{type(self).__name__} needs at least one event; none of {len(outcome)} subjects "
+                f"has one of {outcome.causes[0]!r}. Give it more rows."
             )
         return super().fit(X, outcome)
 

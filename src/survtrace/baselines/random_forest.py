@@ -27,6 +27,9 @@ class RandomSurvivalForest(OneCauseBaseline):
         Round durations up to this many quantiles of the training events; None keeps them all.
     categorical
         Columns to treat as categorical whatever their dtype.
+    pool_below, max_columns
+        Levels with fewer training subjects share one column; so do further ones, the rarest
+        first, until there are no more columns than that.
     n_jobs
         Trees grown at the same time.
     random_state
@@ -47,6 +50,8 @@ class RandomSurvivalForest(OneCauseBaseline):
         max_samples: int | float | None = None,
         n_times: int | None = 200,
         categorical: Sequence[str | int] | None = None,
+        pool_below: int = 1,
+        max_columns: int | None = None,
         n_jobs: int | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -56,6 +61,8 @@ class RandomSurvivalForest(OneCauseBaseline):
         self.max_samples = max_samples
         self.n_times = n_times
         self.categorical = categorical
+        self.pool_below = pool_below
+        self.max_columns = max_columns
         self.n_jobs = n_jobs
         self.random_state = random_state
 

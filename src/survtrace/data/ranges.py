@@ -29,31 +29,35 @@ def warn_of_far_values(encoding: Encoding, encoded: Encoded) -> None:
     ...     warnings.simplefilter("always")
     ...     warn_of_far_values(encoding, Encoded(np.ones((1, 1), np.int32), np.array([[55.0]])))
     >>> str(caught[0].message)
-    "'age' of 1 subject(s) lies outside 40 to 80, where nearly all training rows are; \
-predictions are a guess there."
+    'age (610) lies outside 40 to 80 for 1 of 1 subject(s): nearly all training rows are inside, \
+and predictions are a guess outside.'
     """
-    found = []
-    missing = encoding.first_rows
-    for j, (name, column) in enumerate(zip(encoding.names, encoding.columns, strict=True)):
+    found, missing = [], encoding.first_rows
+    for j, (covariate, column) in enumerate(
+        zip(encoding.covariates, encoding.columns, strict=True)
+    ):
         if isinstance(column, Scale) and column.high > column.low:
-            known = encoded.values[encoded.rows[:, j] != missing[j], j]
-            if n_far := _count_far(column, known.astype(np.float64)):
+            known = encoded.values[encoded.rows[:, j] != missing[j], j].astype(np.float64)
+            values = known * column.deviation + column.mean
+            if n_far := _count_far(column, values):
+                seen = f" ({values[0]:g})" if len(encoded.rows) == 1 else ""
+                unit = f" {covariate.unit}" if covariate.unit else ""
                 found.append(
-                    f"{name!r} of {n_far:,} subject(s) lies outside {column.low:g} to "
-                    f"{column.high:g}"
+                    f"{covariate.label or covariate.name}{seen} lies outside {column.low:.4g} to "
+                    f"{column.high:.4g}{unit} for {n_far:,} of {len(encoded.rows):,} subject(s)"
                 )
     if found:
         warnings.warn(
-            f"{'; '.join(found)}, where nearly all training rows are; predictions are a guess "
-            "there.",
+            f"{'; '.join(found)}: nearly all training rows are inside, and predictions are a guess "
+            "outside.",
             DataWarning,
             stacklevel=3,
         )
 
 
-def _count_far(column: Scale, scaled: NDArray[np.float64]) -> int:
-    """How many standardised values lie beyond the first margin that they may not pass so often."""
-    beyond = _beyond(column, scaled * column.deviation + column.mean)
+def _count_far(column: Scale, values: NDArray[np.float64]) -> int:
+    """How many values lie beyond the first margin that they may not pass so often."""
+    beyond = _beyond(column, values)
     n = len(beyond)
     for margin, share in MARGINS:
         if margin == 0 and n < FEWEST_ROWS:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import trapezoid
+from scipy.stats import norm
 
 from survtrace.data.outcome import Outcome
 from survtrace.errors import DataError, DataWarning, SettingError
@@ -20,7 +21,12 @@ from survtrace.metrics.inputs import (
     read_probability,
     read_times,
 )
-from survtrace.metrics.nonparametric import StepFunction, aalen_johansen, kaplan_meier
+from survtrace.metrics.nonparametric import (
+    StepFunction,
+    aalen_johansen,
+    event_table,
+    kaplan_meier,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +41,16 @@ class CalibrationCurve:
         Its Aalen-Johansen estimate; NaN if its follow-up ends too early to tell.
     size
         Its number of subjects.
+    low, high
+        95 % interval of the observed incidence: Wilson's for as many complete subjects as have
+        the Aalen-Johansen estimate's variance. It does not cover that groups are cut by the data.
     """
 
     predicted: Floats
     observed: Floats
     size: NDArray[np.int64]
+    low: Floats
+    high: Floats
 
 
 def calibration_curve(
@@ -66,8 +77,9 @@ def calibration_curve(
     group = np.unique(np.searchsorted(edges, predicted), return_inverse=True)[1]
     size = np.bincount(group)
     members = [outcome.take(group == number) for number in range(len(size))]
-    observed = np.array([_incidence_by(moment, each, label) for each in members])
-    return CalibrationCurve(np.bincount(group, weights=predicted) / size, observed, size)
+    observed, low, high = np.array([_incidence_by(moment, each, label) for each in members]).T
+    mean = np.bincount(group, weights=predicted) / size
+    return CalibrationCurve(mean, observed, size, low, high)
 
 
 def aalen_johansen_calibration(
@@ -126,10 +138,35 @@ def kaplan_meier_calibration(
     return _squared_gap(predicted[:, usable], grid[usable], kaplan_meier(outcome))
 
 
-def _incidence_by(time: float, outcome: Outcome, label: Any) -> float:
-    """The observed incidence by a time; NaN if follow-up ends before, with subjects remaining."""
-    unknown = time > outcome.duration.max() and kaplan_meier(outcome).values[-1] > 0
-    return np.nan if unknown else float(aalen_johansen(outcome, label).at(time))
+def _incidence_by(time: float, outcome: Outcome, label: Any) -> tuple[float, float, float]:
+    """Observed incidence by a time and its interval; NaN if follow-up ends with some remaining."""
+    if time > outcome.duration.max() and kaplan_meier(outcome).values[-1] > 0:
+        return np.nan, np.nan, np.nan
+    value = float(aalen_johansen(outcome, label).at(time))
+    variance = _variance(time, outcome, label)
+    known = float(((outcome.event > 0) | (outcome.duration >= time)).sum())
+    n = value * (1 - value) / variance if variance > 1e-12 else max(known, 1.0)
+    square = norm.ppf(0.975) ** 2
+    centre = (value + square / (2 * n)) / (1 + square / n)
+    half = np.sqrt(square * (value * (1 - value) / n + square / (4 * n**2))) / (1 + square / n)
+    return value, max(0.0, centre - half), min(1.0, centre + half)
+
+
+def _variance(time: float, outcome: Outcome, label: Any) -> float:
+    """Variance of the Aalen-Johansen estimate at a time (Marubini and Valsecchi 1995)."""
+    table, curve = event_table(outcome), aalen_johansen(outcome, label)
+    until = table.times <= time
+    at_risk, own = table.at_risk[until], table.events[outcome.cause_number(label) - 1, until]
+    every = table.events[:, until].sum(axis=0)
+    free = kaplan_meier(outcome).before(table.times[until])
+    rest = curve.at(time) - curve.at(table.times[until])
+    left = np.maximum(at_risk - every, 1.0)  # nobody left: the rest is 0, too
+    parts = (
+        rest**2 * every / (at_risk * left)
+        + free**2 * own * (at_risk - own) / at_risk**3
+        - 2 * rest * free * own / at_risk**2
+    )
+    return float(parts.sum())
 
 
 def _squared_gap(predicted: Floats, times: Floats, observed: StepFunction) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from survtrace.plots.style import (
     GREY,
     HATCHES,
     axes_or_new,
+    cause_labels,
     draw_curves,
     line,
     two_deviations,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 def plot_incidence(
     times: ArrayLike,
     incidence: ArrayLike,
-    causes: Sequence[Any],
+    causes: Iterable[Any],
     *,
     deviation: ArrayLike | None = None,
     unit: str = "",
@@ -41,11 +42,11 @@ def plot_incidence(
     times
         Shape (time,).
     incidence, deviation
-        Shape (cause, time).
+        Shape (cause, time). A deviation that is NaN, as one member has, draws no band.
     causes
-        A label for each cause.
+        A label for each cause, or a mapping to their texts such as ``est.cause_names_``.
     unit, title, ax
-        Unit of the times, title, and axes to draw on (new ones by default).
+        Unit of the times (``est.time_unit_``), title, and axes to draw on (new by default).
 
     Examples
     --------
@@ -54,7 +55,7 @@ def plot_incidence(
     ['heart', 'other']
     """
     own, ax = ax is None, axes_or_new(ax)
-    draw_curves(ax, times, incidence, causes, two_deviations(incidence, deviation))
+    draw_curves(ax, times, incidence, cause_labels(causes), two_deviations(incidence, deviation))
     ax.set(xlabel=with_unit("time", unit), ylabel="cumulative incidence", title=title)
     ax.set_ylim(bottom=0)
     return with_legend(ax, own)
@@ -81,7 +82,7 @@ def plot_survival(
     methods
         A label for each method.
     unit, title, ax
-        Unit of the times, title, and axes to draw on (new ones by default).
+        Unit of the times (``est.time_unit_``), title, and axes to draw on (new by default).
 
     Examples
     --------
@@ -98,7 +99,7 @@ def plot_survival(
 def plot_stacked(
     times: ArrayLike,
     incidence: ArrayLike,
-    causes: Sequence[Any],
+    causes: Iterable[Any],
     *,
     deviation: ArrayLike | None = None,
     unit: str = "",
@@ -115,9 +116,9 @@ def plot_stacked(
         Shape (cause, time). Bars on the upper edge of each layer are two deviations of that
         cause's own incidence: of how thick the layer is. (Bands would run into each other.)
     causes
-        A label for each cause.
+        A label for each cause, or a mapping to their texts such as ``est.cause_names_``.
     unit, title, ax
-        Unit of the times, title, and axes to draw on (new ones by default).
+        Unit of the times (``est.time_unit_``), title, and axes to draw on (new by default).
 
     Examples
     --------
@@ -127,16 +128,17 @@ def plot_stacked(
     """
     own, ax = ax is None, axes_or_new(ax)
     times, incidence = np.asarray(times), np.asarray(incidence)
-    layers = np.vstack([incidence, 1 - incidence.sum(axis=0)])
-    labels = [*(str(cause) for cause in causes), "event-free"]
-    colours = [*(line(k)["color"] for k in range(len(causes))), "#EDEDED"]
+    layers, n_causes = np.vstack([incidence, 1 - incidence.sum(axis=0)]), len(incidence)
+    labels = [*cause_labels(causes), "event-free"]
+    colours = [*(line(k)["color"] for k in range(n_causes)), "#EDEDED"]
     drawn = ax.stackplot(times, layers, colors=colours, labels=labels, edgecolor="white", lw=0.5)
     for k, layer in enumerate(drawn[:-1]):
         layer.set_hatch(HATCHES[k % len(HATCHES)])
     edges = np.cumsum(incidence, axis=0)
     ax.plot(times, edges.T, color="black", lw=0.8)
-    for k, spread in enumerate([] if deviation is None else np.asarray(deviation)):
-        at = (len(times) * (np.array([0.3, 0.6, 0.9]) + 0.08 * k / len(causes))).astype(int)
+    known = deviation is not None and not np.isnan(np.asarray(deviation)).all()
+    for k, spread in enumerate(np.asarray(deviation) if known else []):
+        at = (len(times) * (np.array([0.3, 0.6, 0.9]) + 0.08 * k / n_causes)).astype(int)
         ax.errorbar(times[at], edges[k, at], 2 * spread[at], color="black", fmt="none", lw=1.5,
                     capsize=3)  # fmt: skip
     ax.set(xlabel=with_unit("time", unit), ylabel="probability", title=title)
@@ -173,7 +175,7 @@ def plot_scores_over_time(
     reference
         A score worth a line, such as a concordance of 0.5.
     unit, title, ax
-        Unit of the times, title, and axes to draw on (new ones by default).
+        Unit of the times (``est.time_unit_``), title, and axes to draw on (new by default).
 
     Examples
     --------

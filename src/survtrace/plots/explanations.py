@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.plots.style import BESIDE, GREY, axes_or_new, line, mark, side_by_side, with_legend
+from survtrace.plots.style import (
+    BESIDE,
+    GREY,
+    axes_or_new,
+    cause_labels,
+    line,
+    mark,
+    side_by_side,
+    with_legend,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,8 +83,10 @@ def plot_importance(
     high: ArrayLike,
     covariates: Sequence[str],
     *,
-    causes: Sequence[Any] | None = None,
+    causes: Iterable[Any] | None = None,
     reference: float = 0.0,
+    ordered: bool = False,
+    colour: str | None = None,
     xlabel: str = "rise of the integrated Brier score when shuffled",
     title: str = "",
     ax: Axes | None = None,
@@ -90,9 +101,13 @@ def plot_importance(
     covariates
         Names.
     causes
-        A label for each cause.
+        A label for each cause, or a mapping to their texts such as ``est.cause_names_``.
     reference
         Where the line of no importance stands: 0, or for relevance the even share.
+    ordered
+        True keeps the covariates in the order given, as panels that share an axis need.
+    colour
+        Of the marks, where there is one cause.
     xlabel, title, ax
         Name of the importance, title, and axes to draw on (new ones by default).
 
@@ -105,17 +120,19 @@ def plot_importance(
     middle, bottom, top = (np.atleast_2d(part) for part in (importance, low, high))
     height = max(3.0, 1.2 + 0.16 * (middle.size + len(covariates)))
     own, ax = ax is None, axes_or_new(ax, height)
-    order = np.argsort(-middle.max(axis=0), kind="stable")
+    by_size = np.argsort(-middle.max(axis=0), kind="stable")
+    order = np.arange(middle.shape[1]) if ordered else by_size
     ax.axvline(reference, color=GREY, lw=1, ls=":")
     for place in range(1, len(order) if len(middle) > 1 else 0):
         ax.axhline(place - 0.5, color="#DDDDDD", lw=0.5)
     for k, offset in enumerate(side_by_side(len(middle))):
-        label = None if causes is None else str(causes[k])
+        label = None if causes is None else cause_labels(causes)[k]
         centre, half = (bottom[k] + top[k]) / 2, (top[k] - bottom[k]) / 2
         places = np.arange(len(order)) + offset
-        ax.errorbar(centre[order], places, xerr=half[order], color=line(k)["color"], fmt="none",
+        look = mark(k) | ({"color": colour} if colour else {})
+        ax.errorbar(centre[order], places, xerr=half[order], color=look["color"], fmt="none",
                     lw=1.5, capsize=2.5)  # fmt: skip
-        ax.plot(middle[k, order], places, ms=5, label=label, **mark(k))
+        ax.plot(middle[k, order], places, ms=5, label=label, **look)
     ax.set_yticks(range(len(order)), [covariates[place] for place in order])
     ax.set_ylim(len(order) - 0.5, -0.5)
     ax.set(xlabel=xlabel, title=title)
@@ -128,7 +145,7 @@ def plot_partial_dependence(
     *,
     low: ArrayLike | None = None,
     high: ArrayLike | None = None,
-    causes: Sequence[Any] = ("incidence",),
+    causes: Iterable[Any] = ("incidence",),
     covariate: str = "",
     title: str = "",
     ax: Axes | None = None,
@@ -144,7 +161,7 @@ def plot_partial_dependence(
     incidence, low, high
         The incidence and the ends of its band, shape (value,) or (cause, value).
     causes
-        A label for each cause.
+        A label for each cause, or a mapping to their texts such as ``est.cause_names_``.
     covariate, title, ax
         Name of the covariate, title, and axes to draw on (new ones by default).
 
@@ -154,7 +171,7 @@ def plot_partial_dependence(
     >>> [tick.get_text() for tick in ax.get_xticklabels()]
     ['f', 'm', 'missing']
     """
-    own, ax = ax is None, axes_or_new(ax)
+    own, ax, labels = ax is None, axes_or_new(ax), cause_labels(causes)
     curves = np.atleast_2d(np.asarray(incidence, dtype=np.float64))
     ends = np.stack([np.atleast_2d(curves if end is None else end) for end in (low, high)])
     known = ~np.asarray(pd.isna(np.asarray(values, dtype=object)))
@@ -166,7 +183,7 @@ def plot_partial_dependence(
         places[known], places[~known] = present, present.max() + width
     for k, offset in enumerate(side_by_side(len(curves)) * width):
         if joined.any():
-            ax.plot(places[joined], curves[k, joined], lw=2, ms=4, label=str(causes[k]),
+            ax.plot(places[joined], curves[k, joined], lw=2, ms=4, label=labels[k],
                     **mark(k) | line(k))  # fmt: skip
             ax.fill_between(
                 places[joined], *ends[:, k, joined], color=line(k)["color"], alpha=0.12, lw=0
@@ -175,7 +192,7 @@ def plot_partial_dependence(
         ax.errorbar(places[~joined] + offset, (bottom + top) / 2, (top - bottom) / 2, lw=1.5,
                     color=line(k)["color"], fmt="none", capsize=3)  # fmt: skip
         ax.plot(places[~joined] + offset, curves[k, ~joined], ms=6,
-                label=None if joined.any() else str(causes[k]), **mark(k))  # fmt: skip
+                label=None if joined.any() else labels[k], **mark(k))  # fmt: skip
     _name_values(ax, places, known, joined, present)
     ax.set(xlabel=covariate, ylabel="cumulative incidence", title=title)
     ax.set_ylim(bottom=0)

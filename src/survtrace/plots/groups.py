@@ -23,8 +23,12 @@ def plot_calibration(
     predicted: ArrayLike,
     observed: ArrayLike,
     *,
+    low: ArrayLike | None = None,
+    high: ArrayLike | None = None,
+    size: ArrayLike | None = None,
     label: str = "",
     colour: str | None = None,
+    limit: float | None = None,
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
@@ -32,25 +36,53 @@ def plot_calibration(
 
     Called again on the same axes it adds a curve, in the next colour and with the next marker.
 
+    Parameters
+    ----------
+    predicted, observed
+        Of each group, shape (group,), as from `survtrace.metrics.calibration_curve`.
+    low, high
+        Ends of the intervals of the observed incidence.
+    size
+        Subjects in each group; written into the corner.
+    label, colour
+        Of the curve.
+    limit
+        End of both axes; by default what the points and intervals need. Panels that are to be
+        compared share one.
+    title, ax
+        Title, and axes to draw on (new ones by default).
+
     Examples
     --------
-    >>> ax = plot_calibration([0.1, 0.4], [0.12, 0.35], label="heart")
-    >>> ax.get_xlabel()
-    'predicted incidence'
+    >>> ax = plot_calibration([0.1, 0.4], [0.12, 0.35], label="heart", size=[50, 49])
+    >>> ax.get_xlabel(), ax.texts[0].get_text()
+    ('predicted incidence', '2 groups of 49 to 50')
     """
     own, ax = ax is None, axes_or_new(ax)
     predicted, observed = np.asarray(predicted), np.asarray(observed)
-    end = 1.05 * float(np.nanmax([predicted, observed]))
+    ends = [predicted, observed, *([] if high is None else [np.asarray(high)])]
+    end = limit or 1.05 * float(np.nanmax(ends))
     if ax.lines:
         end = max(end, ax.get_xlim()[1])
     else:
         ax.axline((0, 0), slope=1, color=GREY, lw=0.8, label="as predicted")
-    k = len(ax.lines) - 1
+    k = sum(curve.get_marker() not in ("None", None, "") for curve in ax.lines)
     look = mark(k) | line(k) | ({"color": colour} if colour else {})
+    if low is not None and high is not None:
+        ax.vlines(predicted, low, high, color=look["color"], lw=1.5, alpha=0.6)
     ax.plot(predicted, observed, label=label, ms=6, lw=1.2, **look)
+    if size is not None:
+        ax.text(0.97, 0.03, _group_sizes(np.asarray(size)), transform=ax.transAxes, ha="right",
+                va="bottom", fontsize="small", color=GREY)  # fmt: skip
     ax.set(xlabel="predicted incidence", ylabel="observed incidence", title=title)
     ax.set(xlim=(0, end), ylim=(0, end), aspect="equal")
     return with_legend(ax, own and label != "")
+
+
+def _group_sizes(size: NDArray[np.int64]) -> str:
+    least, most = int(size.min()), int(size.max())
+    each = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    return f"{len(size)} group{'s' if len(size) > 1 else ''} of {each}"
 
 
 def plot_risk_groups(
@@ -70,7 +102,7 @@ def plot_risk_groups(
     y
         The outcome: event (any cause counts) and duration of each subject.
     risk
-        One number for each subject, higher for those in more danger, as from
+        One number for each subject, higher for those at higher risk, as from
         `SurvTRACE.predict`; of other subjects than the estimator learned from.
     groups, names
         How many groups, cut at even quantiles of the risk, and a name for each, lowest first.
@@ -85,18 +117,18 @@ def plot_risk_groups(
     ['low (n = 2)', 'high (n = 2)']
     """
     own, ax = ax is None, axes_or_new(ax)
-    outcome, danger = read_outcome(y), np.asarray(risk, dtype=np.float64)
-    if danger.shape != (len(outcome),) or not np.isfinite(danger).all():
+    outcome, risks = read_outcome(y), np.asarray(risk, dtype=np.float64)
+    if risks.shape != (len(outcome),) or not np.isfinite(risks).all():
         raise DataError(
             f"risk must be one finite number for each of {len(outcome)} subjects; got shape "
-            f"{danger.shape}, {(~np.isfinite(danger)).sum()} not finite. Pass est.predict(X)."
+            f"{risks.shape}, {(~np.isfinite(risks)).sum()} not finite. Pass est.predict(X)."
         )
     if groups < 1 or len(names or range(groups)) != groups:
         raise SettingError(
             f"groups must be 1 or more, with a name for each or none; got {groups} and {names}."
         )
-    edges = np.quantile(danger, np.arange(1, groups) / groups)
-    group = np.searchsorted(edges, danger)
+    edges = np.quantile(risks, np.arange(1, groups) / groups)
+    group = np.searchsorted(edges, risks)
     called = names or USUAL_NAMES.get(groups) or _numbered(groups)
     members = {
         name: outcome.take(group == k) for k, name in enumerate(called) if (group == k).any()

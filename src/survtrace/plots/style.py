@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from survtrace.naming import default_cause_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,8 +36,8 @@ def mark(k: int) -> dict[str, Any]:
 
 
 def two_deviations(curves: ArrayLike, deviation: ArrayLike | None) -> Band | None:
-    """Two deviations to each side, within 0 and 1."""
-    if deviation is None:
+    """Two deviations to each side, within 0 and 1; none where no deviation is known."""
+    if deviation is None or np.isnan(np.asarray(deviation, dtype=np.float64)).all():
         return None
     middle, spread = np.asarray(curves), 2 * np.asarray(deviation)
     return np.clip(middle - spread, 0, 1), np.clip(middle + spread, 0, 1)
@@ -52,9 +54,21 @@ def draw_curves(
     times, curves = np.asarray(times), np.asarray(curves)
     for k, label in enumerate(labels):
         ax.plot(times, curves[k], lw=2, label=str(label), **line(k))
-        if band is not None:
+        if band is not None and not np.isnan(band[0][k]).all():
             ax.fill_between(times, band[0][k], band[1][k], color=line(k)["color"], alpha=0.15, lw=0)
     ax.set_xlim(times[0], times[-1])
+
+
+def cause_labels(causes: Iterable[Any]) -> list[str]:
+    """Name causes: by the texts of a mapping such as ``est.cause_names_``, or by their labels.
+
+    Examples
+    --------
+    >>> cause_labels({1: "heart", 2: "other"}), cause_labels(["heart", 2])
+    (['heart', 'other'], ['heart', 'cause 2'])
+    """
+    labels = causes.values() if isinstance(causes, Mapping) else causes
+    return [default_cause_name(label) for label in labels]
 
 
 def side_by_side(n: int) -> NDArray[np.float64]:

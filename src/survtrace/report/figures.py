@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from survtrace.naming import Names
 from survtrace.plots import (
     COLOURS,
     plot_calibration,
@@ -24,11 +25,11 @@ from survtrace.plots import (
 )
 from survtrace.report.patients import Patient
 from survtrace.report.rivals import FLOOR
-from survtrace.report.scoring import Scores
 from survtrace.report.summary import Summary
 
 NARROW, SMALL = (3.3, 5.4), (4.6, 3.4)  # inches: a third and half of the page wide
 MOST_COVARIATES = 20
+SQUEEZED = 5  # a panel this many times smaller than the largest keeps a scale of its own
 LONGEST, MOST_LETTERS = 26, 40  # of a name along an axis; of names side by side
 STYLE: dict[Any, Any] = {
     "text.parse_math": False,  # a dollar in a name begins no formula
@@ -49,40 +50,28 @@ class Image:
     caption: str = ""
 
 
-def cause_name(cause: Any) -> str:
-    r"""A cause as it is read: its text, or "cause" and its number.
-
-    Examples
-    --------
-    >>> cause_name("relapse"), cause_name(2)
-    ('relapse', 'cause\xa02')
-    """
-    return cause if isinstance(cause, str) else f"cause\N{NO-BREAK SPACE}{cause}"
-
-
 def draw(summary: Summary) -> dict[str, list[Image]]:
-    """The images of each section."""
+    """Draw the images of each section."""
     with rc_context(STYLE):
         return {
             "observed": [_observed(summary)],
             "history": [_history(summary)],
-            "differences": [_differences(summary.scores)]
-            if len(summary.scores.differences)
-            else [],
-            "scores": list(_scores(summary.scores)),
-            "calibration": list(_calibration(summary.scores)),
+            "differences": [_differences(summary)] if len(summary.scores.differences) else [],
+            "scores": list(_scores(summary)),
+            "calibration": list(_calibration(summary)),
             "importance": list(_importance(summary)),
-            "patients": [_patient(each, summary.fit.causes) for each in summary.patients.each],
+            "patients": list(_patients(summary)),
         }
 
 
 def _observed(summary: Summary) -> Image:
-    cohort, causes = summary.cohort, summary.fit.causes
+    cohort, causes, names = summary.cohort, summary.fit.causes, summary.names
     figure, ax = _canvas(SMALL)
-    plot_stacked(cohort.times, cohort.incidence, _labels(causes), ax=ax)
+    labels = _labels(causes, names)
+    plot_stacked(cohort.times, cohort.incidence, labels, unit=names.time_unit, ax=ax)
     _legend_below(figure, ax)
     ends = _list(
-        f"{cause_name(c)} {v:.1%}" for c, v in zip(causes, cohort.incidence[:, -1], strict=True)
+        f"{names.cause(c)} {v:.1%}" for c, v in zip(causes, cohort.incidence[:, -1], strict=True)
     )
     return Image(
         _uri(figure),
@@ -105,7 +94,8 @@ def _history(summary: Summary) -> Image:
     )
 
 
-def _differences(scores: Scores) -> Image:
+def _differences(summary: Summary) -> Image:
+    scores, names = summary.scores, summary.names
     table = scores.differences[scores.differences["score"] == "IBS"]
     causes, rivals = (list(dict.fromkeys(table[name])) for name in ("cause", "rival"))
     middle, low, high = (
@@ -113,97 +103,134 @@ def _differences(scores: Scores) -> Image:
         for name in ("difference", "low", "high")
     )
     figure, ax = _canvas(SMALL)
-    plot_differences(middle, low, high, rivals, _labels(causes), ax=ax)
-    ax.set_ylabel("SurvTRACE minus rival, IBS x 1000")
-    if sum(map(len, _labels(causes))) > MOST_LETTERS:
+    plot_differences(middle, low, high, rivals, _labels(causes, names), ax=ax)
+    ax.set_ylabel("SurvTRACE minus baseline, IBS x 1000")
+    if sum(map(len, _labels(causes, names))) > MOST_LETTERS:
         ax.tick_params(axis="x", rotation=30)
     _legend_below(figure, ax)
     better, worse = int((table["high"] < 0).sum()), int((table["low"] > 0).sum())
     return Image(
         _uri(figure),
-        f"Difference of the integrated Brier score to each rival, for each cause: SurvTRACE is "
-        f"clearly better in {better}, clearly worse in {worse} of {len(table)} comparisons.",
-        "Below 0 SurvTRACE is better. An interval that crosses 0 leaves the question open.",
+        f"Difference of the integrated Brier score to each baseline, for each cause: the 95 % "
+        f"interval lies below 0 (SurvTRACE better) in {better} and above 0 (worse) in {worse} of "
+        f"{len(table)} comparisons.",
+        "Below 0 SurvTRACE is better. Bars are 95 % intervals; one that crosses 0 leaves open "
+        "which of the two is better.",
     )
 
 
-def _scores(scores: Scores) -> Iterator[Image]:
+def _scores(summary: Summary) -> Iterator[Image]:
     """What knowing the covariates saves of the floor's Brier score; without a floor, the score."""
-    for cause, table in scores.brier.groupby("cause", sort=False):
-        wide = table.pivot(index="method", columns="time", values="value").loc[scores.methods]
-        known = {"title": cause_name(cause), "score": "Brier score"}
-        if FLOOR in scores.methods:
-            wide = 100 * (1 - wide.drop(FLOOR) / wide.loc[FLOOR].replace(0, np.nan))
-            known["score"] = "Brier score saved (%)"
+    scores, names = summary.scores, summary.names
+    tables = {
+        cause: table.pivot(index="method", columns="time", values="value").loc[scores.methods]
+        for cause, table in scores.brier.groupby("cause", sort=False)
+    }
+    shown = "Brier score"
+    if FLOOR in scores.methods:
+        shown = "Brier score saved (%)"
+        tables = {
+            cause: 100 * (1 - wide.drop(FLOOR) / wide.loc[FLOOR].replace(0, np.nan))
+            for cause, wide in tables.items()
+        }
+    limits = _limits(wide.to_numpy() for wide in tables.values())
+    for cause, wide in tables.items():
         figure, ax = _canvas(SMALL)
+        known = {"title": names.cause(cause), "score": shown, "unit": names.time_unit}
         times, methods = wide.columns.to_numpy(), list(wide.index)
         plot_scores_over_time(times, wide.to_numpy(), methods, reference=0, **known, ax=ax)
+        ax.set_ylim(limits)
         _legend_below(figure, ax)
         ends = _list(f"{m} {v:.3g}" for m, v in zip(methods, wide.iloc[:, -1], strict=True))
-        yield Image(
-            _uri(figure), f"{known['score']}, {known['title']}, over time. At the end: {ends}."
-        )
+        yield Image(_uri(figure), f"{shown}, {names.cause(cause)}, over time. At the end: {ends}.")
 
 
-def _calibration(scores: Scores) -> Iterator[Image]:
-    for k, (cause, table) in enumerate(scores.calibration.groupby("cause", sort=False)):
-        known = table.dropna(subset="observed")
+def _calibration(summary: Summary) -> Iterator[Image]:
+    scores, names = summary.scores, summary.names
+    known = scores.calibration.dropna(subset="observed")
+    ends = 1.05 * known.groupby("cause")[["predicted", "observed", "high"]].max().max(axis=1)
+    for k, (cause, groups) in enumerate(known.groupby("cause", sort=False)):
         figure, ax = _canvas(SMALL)
-        colour = COLOURS[k % len(COLOURS)]
+        own = ends[cause] < ends.max() / SQUEEZED
         plot_calibration(
-            known["predicted"],
-            known["observed"],
-            colour=colour,
-            title=_short(cause_name(cause)),
+            groups["predicted"],
+            groups["observed"],
+            low=groups["low"],
+            high=groups["high"],
+            size=groups["size"],
+            colour=COLOURS[k % len(COLOURS)],
+            limit=float(ends[cause] if own else ends.max()),
+            title=_short(names.cause(cause)) + (" (scale of its own)" if own else ""),
             ax=ax,
         )
         ax.locator_params(nbins=5)
         points = _list(
-            f"{p:.1%} and {o:.1%}"
-            for p, o in zip(known["predicted"], known["observed"], strict=True)
+            f"{row.predicted:.1%} and {row.observed:.1%} ({row.low:.1%} to {row.high:.1%})"
+            for row in groups.itertuples()
         )
         yield Image(
             _uri(figure),
-            f"Calibration of {cause_name(cause)} by {scores.horizon:g}, in {len(known)} groups of "
-            f"rising prediction; predicted and observed: {points}.",
+            f"Calibration of {names.cause(cause)} by {names.time(f'{scores.horizon:g}')}, in "
+            f"{len(groups)} groups of rising prediction; predicted and observed: {points}.",
         )
 
 
 def _importance(summary: Summary) -> Iterator[Image]:
-    for cause, table in summary.importance.table.groupby("cause", sort=False):
-        top = table.head(MOST_COVARIATES)
+    names, table = summary.names, summary.importance.table
+    tops = {c: own.head(MOST_COVARIATES) for c, own in table.groupby("cause", sort=False)}
+    limits = _limits(1000 * top[["importance", "low", "high"]].to_numpy() for top in tops.values())
+    for cause, top in tops.items():
         size = (SMALL[0], max(SMALL[1], 0.8 + 0.22 * len(top)))
         figure, ax = _canvas(size)
         middle, low, high = 1000 * top[["importance", "low", "high"]].to_numpy().T
-        names, title = [_short(name) for name in top["covariate"]], cause_name(cause)
+        shown, title = [_short(names.covariate(c)) for c in top["covariate"]], names.cause(cause)
         label = "rise of the IBS when shuffled, x 1000"
-        plot_importance(middle, low, high, names, xlabel=label, title=title, ax=ax)
+        plot_importance(middle, low, high, shown, xlabel=label, title=title, ax=ax)
+        ax.set_xlim(limits)
         first = top.iloc[0]
         yield Image(
             _uri(figure),
-            f"Importance of covariates for {cause_name(cause)}; the first is {first['covariate']}, "
-            f"{1000 * first['importance']:.2f} ({1000 * first['low']:.2f} to "
-            f"{1000 * first['high']:.2f}) thousandths.",
+            f"Importance of covariates for {names.cause(cause)}; the first is "
+            f"{names.covariate(first['covariate'])}, {1000 * first['importance']:.2f} "
+            f"({1000 * first['low']:.2f} to {1000 * first['high']:.2f}) thousandths.",
         )
 
 
-def _patient(patient: Patient, causes: tuple[Any, ...]) -> Image:
-    figure = Figure(figsize=NARROW, layout="constrained")
-    above, below = figure.subplots(2, 1, sharex=True)
-    labels = _labels(causes)
-    curves = (patient.times, patient.incidence, labels)
-    plot_incidence(*curves, deviation=patient.deviation, ax=above)
-    plot_stacked(*curves, ax=below)
-    above.set_xlabel("")
-    _legend_below(figure, below)
-    ends = _list(
-        f"{cause_name(c)} {v:.1%}" for c, v in zip(causes, patient.incidence[:, -1], strict=True)
-    )
-    return Image(
-        _uri(figure),
-        f"Predicted incidence of each cause for the subject of {patient.name} risk, as lines and "
-        f"stacked. At the end of the time grid: {ends}.",
-    )
+def _patients(summary: Summary) -> Iterator[Image]:
+    patients, names, causes = summary.patients.each, summary.names, summary.fit.causes
+    labels = _labels(causes, names)
+    top = 1.05 * max(_highest(patient) for patient in patients)
+    for patient in patients:
+        figure = Figure(figsize=NARROW, layout="constrained")
+        above, below = figure.subplots(2, 1, sharex=True)
+        curves = (patient.times, patient.incidence, labels)
+        plot_incidence(*curves, deviation=patient.deviation, unit=names.time_unit, ax=above)
+        plot_stacked(*curves, unit=names.time_unit, ax=below)
+        above.set_xlabel("")
+        above.set_ylim(0, top)
+        _legend_below(figure, below)
+        ends = _list(
+            f"{names.cause(c)} {v:.1%}"
+            for c, v in zip(causes, patient.incidence[:, -1], strict=True)
+        )
+        yield Image(
+            _uri(figure),
+            f"Predicted incidence of each cause for the subject of {patient.name} risk, as lines "
+            f"and stacked. At the end of the time grid: {ends}.",
+        )
+
+
+def _highest(patient: Patient) -> float:
+    """The top of a patient's bands, or of its curves where no deviation is known."""
+    return float(np.minimum(1, patient.incidence + 2 * np.nan_to_num(patient.deviation)).max())
+
+
+def _limits(parts: Iterable[Any]) -> tuple[float, float]:
+    """Ends of an axis that all panels share, 0 among them."""
+    values = np.concatenate([np.ravel(part) for part in parts])
+    values = np.append(values[np.isfinite(values)], 0.0)
+    margin = 0.05 * (float(np.ptp(values)) or 1.0)
+    return float(values.min()) - margin, float(values.max()) + margin
 
 
 def _canvas(size: tuple[float, float]) -> tuple[Figure, Any]:
@@ -223,8 +250,8 @@ def _uri(figure: Figure) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
-def _labels(causes: Any) -> list[str]:
-    return [_short(cause_name(cause)) for cause in causes]
+def _labels(causes: Any, names: Names) -> list[str]:
+    return [_short(names.cause(cause)) for cause in causes]
 
 
 def _short(name: str) -> str:

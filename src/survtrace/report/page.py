@@ -12,8 +12,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from survtrace.data.pieces import appears_whole
 from survtrace.estimator import SurvTRACE
+from survtrace.naming import Names, card_events, card_words
 from survtrace.persistence import load
-from survtrace.report.figures import MOST_COVARIATES, cause_name, draw
+from survtrace.report.figures import MOST_COVARIATES, draw
+from survtrace.report.progress import progress_of_steps
 from survtrace.report.rivals import FLOOR
 from survtrace.report.scoring import OURS, Scores
 from survtrace.report.summary import Summary, collect
@@ -33,11 +35,12 @@ def write_report(
     train: tuple[Any, Any] | None = None,
     n_repeats: int = 5,
     random_state: int = 0,
+    verbose: bool | str = "auto",
 ) -> Path:
     """Write one HTML file on how an estimator does on subjects it has not seen.
 
-    Data, scores beside Aalen-Johansen and Cox, calibration, importance, three example patients,
-    training history, settings and a model card; it opens offline and prints.
+    Data, scores beside Aalen-Johansen, Cox and a forest, calibration, importance, three example
+    patients, training history, settings and a model card; it opens offline and prints.
 
     Parameters
     ----------
@@ -50,12 +53,14 @@ def write_report(
     title
         Of the page.
     train
-        ``(X, y)`` of the training rows: Aalen-Johansen and Cox are fitted on them. Without them
-        the two are cross-fitted on the scored subjects, which the page says.
+        ``(X, y)`` of the training rows: the baselines are fitted on them. Without them they are
+        cross-fitted on the scored subjects, which the page says.
     n_repeats
         Shuffles of each covariate, for its importance.
     random_state
         Seed of folds, resamples and shuffles.
+    verbose
+        Show on standard error what is being done: True, False, or "auto" (on a terminal).
 
     Returns
     -------
@@ -75,15 +80,17 @@ def write_report(
     '<!doctype html>'
     """
     est = est_or_path if isinstance(est_or_path, SurvTRACE) else load(est_or_path)
-    summary = collect(est, X, y, train=train, n_repeats=n_repeats, random_state=random_state)
-    with appears_whole(Path(path)) as part:
+    draws: dict[str, Any] = {"n_repeats": n_repeats, "random_state": random_state}
+    with progress_of_steps(verbose) as tell, appears_whole(Path(path)) as part:
+        summary = collect(est, X, y, train=train, tell=tell, **draws)
+        tell("drawing")
         part.write_text(render(summary, title=title), encoding="utf-8")
     return Path(path)
 
 
 def render(summary: Summary, *, title: str | None = None) -> str:
     """The page of a summary."""
-    template = _environment().get_template("page.html")
+    template = _environment(summary.names).get_template("page.html")
     return template.render(
         title=title or TITLE,
         summary=summary,
@@ -95,6 +102,9 @@ def render(summary: Summary, *, title: str | None = None) -> str:
         calibration=list(_calibration(summary)),
         importance=_importance(summary),
         most_covariates=MOST_COVARIATES,
+        card=summary.names.card,
+        card_words=card_words(summary.names),
+        card_events=card_events(summary.names),
     )
 
 
@@ -152,7 +162,7 @@ def signed(value: float, digits: int = 2) -> str:
     return shown[1:] if float(shown) == 0 else shown.replace("-", MINUS)
 
 
-def _environment() -> Environment:
+def _environment(names: Names) -> Environment:
     environment = Environment(
         loader=PackageLoader("survtrace.report"),
         autoescape=True,
@@ -161,11 +171,13 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "cause": cause_name,
+        "cause": names.cause,
+        "covariate": names.covariate,
         "interval": interval,
         "number": number,
         "share": share,
         "signed": signed,
+        "time": lambda value: names.time(number(value)).replace(" ", SPACE),
     }
     return environment
 
@@ -214,7 +226,7 @@ def _verdict(scores: Scores, cause: Any, rival: str) -> str:
     if not np.isfinite(gap[0]):
         return NONE
     if gap[1] <= 0 <= gap[2]:
-        return "no clear difference"
+        return "not told apart"
     return "better" if gap[0] < 0 else "worse"
 
 
@@ -233,18 +245,18 @@ def _score_tables(scores: Scores) -> Iterator[dict[str, Any]]:
         yield {"cause": cause, "kinds": kinds}
 
 
-def _differences(scores: Scores) -> dict[str, Any]:
-    """A column for each rival and score, a row for each cause."""
-    gaps = scores.differences
-    columns = list(dict.fromkeys(zip(gaps["rival"], gaps["score"], strict=True)))
-    names = ("difference", "low", "high")
-    rows = []
+def _differences(scores: Scores) -> list[dict[str, Any]]:
+    """For each cause a row for each baseline: the differences of IBS and of C."""
+    gaps, names = scores.differences, ("difference", "low", "high")
+    groups = []
     for cause in dict.fromkeys(gaps["cause"]):
-        ends = [_ends(_pick(gaps, cause=cause, rival=r, score=kind), names) for r, kind in columns]
-        formats = [(1000, 2) if kind == "IBS" else (1, 3) for _, kind in columns]
-        cells = [interval(each, *shown) for each, shown in zip(ends, formats, strict=True)]
-        rows.append({"cause": cause, "cells": cells})
-    return {"columns": columns, "rows": rows}
+        rows = []
+        for rival in dict.fromkeys(gaps["rival"]):
+            own = _pick(gaps, cause=cause, rival=rival)
+            brier, order = (_ends(_pick(own, score=kind), names) for kind in ("IBS", "C"))
+            rows.append((rival, interval(brier, 1000, 2), interval(order)))
+        groups.append({"cause": cause, "rows": rows})
+    return groups
 
 
 def _calibration(summary: Summary) -> Iterator[dict[str, Any]]:

@@ -29,8 +29,8 @@ class Patient:
         Columns ``covariate``, ``value`` (None if missing) and, where the library shap is there,
         ``share``: what the covariate adds to the predicted incidence of one cause.
     times, incidence, deviation
-        Predicted incidence of each cause and its standard deviation between members, shapes
-        (time,), (cause, time) and (cause, time).
+        Predicted incidence of each cause and its standard deviation between members (NaN where
+        there is one member), shapes (time,), (cause, time) and (cause, time).
     """
 
     name: str
@@ -82,8 +82,8 @@ def choose_patients(est: SurvTRACE, X: pd.DataFrame, cause: Any, random_state: i
     tables = [_covariates(chosen.iloc[i], shares, i) for i in range(len(rows))]
     each = zip(PLACES, risk[rows].tolist(), tables, incidence, deviation, strict=True)
     patients = tuple(
-        Patient(name, danger, table, times, curves, spread)
-        for name, danger, table, curves, spread in each
+        Patient(name, own_risk, table, times, curves, spread)
+        for name, own_risk, table, curves, spread in each
     )
     return Patients(patients, est.median_event_time_, None if base is None else cause, base)
 

@@ -21,10 +21,17 @@ from survtrace.metrics import (
     integrated_brier_score,
 )
 from survtrace.report.overlap import Subjects
-from survtrace.report.rivals import FLOOR, Foretold, foretell
+from survtrace.report.progress import Tell, say_nothing
+from survtrace.report.rivals import FLOOR, Foretold, Rivals, foretell
 
 Floats = NDArray[np.float64]
 OURS = "SurvTRACE"
+NOBODY = Rivals(
+    foretold={},
+    fitted="Nothing is compared on rows that the model has learned from.",
+    notes=(),
+    left_out=(),
+)
 EVENTS_PER_GROUP, FEWEST_GROUPS, MOST_GROUPS = 15, 3, 10
 
 
@@ -46,9 +53,10 @@ class Scores:
         Brier score over time: columns ``method``, ``cause``, ``time`` and ``value``.
     calibration
         Groups of similar predictions at the middle horizon: columns ``cause``, ``predicted``,
-        ``observed`` and ``size``.
-    fitted, left_out
-        On which rows the rivals were fitted, and which are missing and why.
+        ``observed``, ``low``, ``high`` (95 % interval of the observed incidence) and ``size``.
+    fitted, notes, left_out
+        On which rows the baselines were fitted, with what settings, and which are missing and
+        why.
     """
 
     horizons: Floats
@@ -57,6 +65,7 @@ class Scores:
     brier: pd.DataFrame
     calibration: pd.DataFrame
     fitted: str
+    notes: tuple[str, ...]
     left_out: tuple[str, ...]
 
     @property
@@ -76,8 +85,13 @@ def score(
     outcome: Outcome,
     train: Subjects | None,
     random_state: int,
+    tell: Tell = say_nothing,
+    *,
+    with_baselines: bool = True,
 ) -> Scores:
-    """Score SurvTRACE, Aalen-Johansen and Cox.
+    """Score SurvTRACE, Aalen-Johansen, Cox and a forest.
+
+    On rows that SurvTRACE has learned from, it is scored alone: there it would always win.
 
     Examples
     --------
@@ -89,16 +103,20 @@ def score(
     >>> score(est, X[300:], read_outcome(y[300:]), None, random_state=0).horizons.shape
     (3,)
     """
+    tell("scoring SurvTRACE")
     own = evaluate(est, X, outcome, random_state=random_state)
     horizons = own["horizon"].dropna().unique().astype(np.float64)
     grid = est.score_times_[est.score_times_ <= est.censoring_.last_usable]
     times = np.union1d(horizons, grid)
-    rivals = foretell(est, X, outcome, train, times, random_state)
+    rivals = NOBODY
+    if with_baselines:
+        rivals = foretell(est, X, outcome, train, times, random_state, tell)
     ours = est.predict_cumulative_incidence(X, times)
     alike = (list(est.causes_), est.censoring_, est.score_times_, est.zero_duration)
     methods = {OURS: Foretold(times, ours, *alike), **rivals.foretold}
     tables = {OURS: own}
     for name, rival in rivals.foretold.items():
+        tell(f"scoring {name}")
         evaluated: Any = rival
         found = evaluate(evaluated, X, outcome, horizons=horizons, random_state=random_state)
         tables[name] = _without_order(found) if name == FLOOR else found
@@ -111,6 +129,7 @@ def score(
         _brier_over_time(methods, outcome, grid),
         _calibration(methods[OURS], outcome, middle),
         rivals.fitted,
+        rivals.notes,
         rivals.left_out,
     )
 
@@ -173,6 +192,5 @@ def _calibration(ours: Foretold, outcome: Outcome, horizon: float) -> pd.DataFra
         struck = ((outcome.event == k + 1) & (outcome.duration <= horizon)).sum()
         groups = int(np.clip(struck // EVENTS_PER_GROUP, FEWEST_GROUPS, MOST_GROUPS))
         curve = calibration_curve(outcome, incidence[:, k], horizon, cause=cause, groups=groups)
-        columns = {"predicted": curve.predicted, "observed": curve.observed, "size": curve.size}
-        pieces.append(pd.DataFrame({"cause": cause, **columns}))
+        pieces.append(pd.DataFrame({"cause": cause, **vars(curve)}))
     return pd.concat(pieces, ignore_index=True)

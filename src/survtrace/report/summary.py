@@ -19,10 +19,12 @@ from survtrace.errors import DataError, DataWarning, LearnedRowsWarning
 from survtrace.estimator import SurvTRACE
 from survtrace.explain import covariate_relevance, faithfulness, permutation_importance
 from survtrace.explain.inputs import read_frame
+from survtrace.naming import Names, names_of
 from survtrace.report.cohort import CohortSummary, describe
 from survtrace.report.fit import FitSummary, describe_fit
 from survtrace.report.overlap import Subjects, check_rows
 from survtrace.report.patients import Patients, choose_patients
+from survtrace.report.progress import Tell, say_nothing
 from survtrace.report.scoring import Scores, score
 
 MOST_SHUFFLED, FEWEST_SUBJECTS = 50_000, 1_000  # rows predicted for importance; subjects of these
@@ -60,6 +62,8 @@ class Summary:
         The scored subjects, and the training rows where they were given.
     scores, importance, patients, fit
         As their names say.
+    names
+        Of causes, covariates and the unit of time, and the model card.
     versions
         Of survtrace, torch and Python.
     seed
@@ -76,6 +80,7 @@ class Summary:
     importance: Importance
     patients: Patients
     fit: FitSummary
+    names: Names
     versions: dict[str, str]
     seed: int
     made: datetime
@@ -89,6 +94,7 @@ def collect(
     train: tuple[Any, Any] | None = None,
     n_repeats: int = 5,
     random_state: int = 0,
+    tell: Tell = say_nothing,
 ) -> Summary:
     """Gather what there is to say about an estimator on subjects it has not seen.
 
@@ -104,6 +110,8 @@ def collect(
         Shuffles of each covariate, for its importance.
     random_state
         Seed of folds, resamples and shuffles.
+    tell
+        Told in words what is being done.
 
     Examples
     --------
@@ -112,19 +120,22 @@ def collect(
     >>> est = SurvTRACE(n_members=2, max_epochs=1, random_state=0, verbose=False)
     >>> summary = collect(est.fit(X[:300], y[:300]), X[300:], y[300:], n_repeats=1)
     >>> summary.scores.methods
-    ['SurvTRACE', 'Aalen-Johansen', 'Cox']
+    ['SurvTRACE', 'Aalen-Johansen', 'Cox', 'Forest']
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         frame, outcome = scored = _read(est, X, y)
         rows = None if train is None else _read_training(est, train)
-        scores = score(est, frame, outcome, rows, random_state)
-    alerts, remarks = check_rows(est, scored, rows)
+        alerts, remarks = check_rows(est, scored, rows)
+        alone = {"with_baselines": not alerts}
+        scores = score(est, frame, outcome, rows, random_state, tell, **alone)
     cohort = describe(est, frame, outcome)
     main = cohort.events.sort_values("events", kind="stable")["cause"].iloc[-1]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # of parts of a table that was remarked on
+        tell("shuffling covariates for their importance")
         importance = _importance(est, frame, outcome, n_repeats, random_state)
+        tell("explaining three example patients")
         patients = choose_patients(est, frame, main, random_state)
     return Summary(
         alerts=alerts,
@@ -135,6 +146,7 @@ def collect(
         importance=importance,
         patients=patients,
         fit=describe_fit(est),
+        names=names_of(est),
         versions={
             "survtrace": version("survtrace"),
             "torch": version("torch"),
@@ -166,7 +178,8 @@ def _read(est: SurvTRACE, X: Any, y: Any) -> Subjects:
     if len(table) == 0:
         raise DataError("a report needs subjects to score; X has no rows. Check how it was read.")
     require_same_subjects(len(table), outcome)
-    return read_frame(est, select_columns(table, est.encoding_.covariates).to_native()), outcome
+    known = select_columns(table, est.encoding_.covariates, est.encoding_.left_out)
+    return read_frame(est, known.to_native()), outcome
 
 
 def _read_training(est: SurvTRACE, train: Any) -> Subjects:
@@ -185,4 +198,12 @@ def _importance(
     some, their = X.iloc[drawn], outcome.take(drawn)
     table = permutation_importance(est, some, their, n_repeats=n_repeats, random_state=random_state)
     agreement = faithfulness(covariate_relevance(est, some), table)
-    return Importance(table, tuple(str(agreement).splitlines()), len(some), n_repeats)
+    return Importance(table, _named(est, str(agreement)), len(some), n_repeats)
+
+
+def _named(est: SurvTRACE, agreement: str) -> tuple[str, ...]:
+    """The sentences on each cause, with the cause's name in front."""
+    for label in est.causes_:
+        name = names_of(est).cause(label)
+        agreement = agreement.replace(f"Cause {label}: ", f"{name[:1].upper()}{name[1:]}: ")
+    return tuple(agreement.splitlines())

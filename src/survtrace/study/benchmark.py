@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,14 @@ from survtrace.data.tables import read_table, split_outcome
 from survtrace.errors import SettingError
 from survtrace.inspection import clean_subjects
 from survtrace.metrics import corrected_t_test
-from survtrace.study.presets import CONCORDANCE, FLOOR, PRESETS, survtrace
+from survtrace.naming import default_cause_name
+from survtrace.study.presets import CONCORDANCE, FLOOR, FOREST, OWN_TABLE, PRESETS, survtrace
 from survtrace.study.protocol import SEER, Task, load_task, random_splits
 from survtrace.study.runner import Job, Method, run_jobs
 from survtrace.study.search import Choice, search_settings, searched_settings
 from survtrace.study.tables import as_latex, as_markdown, compare_with, differences, summarise
+
+MOST_FOREST_ROWS = 50_000
 
 
 def run_study(
@@ -87,20 +91,61 @@ def compare_on_table(
     n_splits: int = 5,
     methods: dict[str, Callable[..., object]] | None = None,
 ) -> str:
-    """Compare SurvTRACE with Cox and Aalen-Johansen on a table: tables as in a study, a sentence.
+    """Compare SurvTRACE with baselines on a table of one's own, on random splits.
 
-    Every method gets the columns as `clean_subjects` reads them.
+    Cox chooses its ridge by cross-validation on the learning rows, and its rare levels share a
+    column. The forest is left out, with a sentence, where scikit-survival is not installed or
+    the table has more than `MOST_FOREST_ROWS` rows. Returns tables as in a study, a sentence on
+    each baseline, and what was chosen and left out. Every method gets the columns as
+    `clean_subjects` reads them.
     """
     if n_splits < 1:
         raise SettingError(f"n_splits must be 1 or more; got {n_splits}. 5 is usual.")
     X, y = split_outcome(read_table(table, reading), duration, event, drop)
     X, y = clean_subjects(X, y, censored=censored, categorical=categorical, columns=columns)
     own = Task(table.stem, X, y, random_splits(len(X), n_splits))
-    methods = methods or {"SurvTRACE": survtrace, **FLOOR}
+    left_out: list[str] = []
+    settings = {}
+    if methods is None:
+        methods, left_out = _baselines(len(X))
+        settings = {own.name: OWN_TABLE}
     jobs = [Job(own.name, method, split) for method in methods for split in range(n_splits)]
-    scores = run_jobs(jobs, methods, folder, load=lambda name: own)
+    scores = run_jobs(jobs, methods, folder, settings=settings, load=lambda name: own)
     tables = _write_tables(scores, (*CONCORDANCE, "IBS"), folder)
-    return tables + "\n" + _verdict(scores)
+    rivals = [name for name in methods if name != "SurvTRACE"]
+    sentences = [_verdict(scores, rival) for rival in rivals] + _ridges(jobs, folder) + left_out
+    return tables + "\n" + "\n".join(sentences)
+
+
+def _baselines(n_subjects: int) -> tuple[dict[str, Callable[..., object]], list[str]]:
+    """SurvTRACE and the baselines a table of this size can be given, and what is left out."""
+    methods: dict[str, Callable[..., object]] = {"SurvTRACE": survtrace, **FLOOR}
+    if find_spec("sksurv") is None:
+        why = "it needs scikit-survival (pip install 'survtrace[baselines]')"
+        return methods, [f"CS-RSF, a random survival forest, is left out: {why}."]
+    if n_subjects > MOST_FOREST_ROWS:
+        why = f"the table has {n_subjects:,} rows, more than {MOST_FOREST_ROWS:,}"
+        return methods, [f"CS-RSF, a random survival forest, is left out: {why}."]
+    return {**methods, **FOREST}, []
+
+
+def _ridges(jobs: Sequence[Job], folder: Path) -> list[str]:
+    """Say which ridges were chosen, over all splits."""
+    found: dict[str, list[dict[str, float]]] = {}
+    for job in jobs:
+        ridges = json.loads((folder / "jobs" / job.file).read_text()).get("ridges")
+        if ridges is not None:
+            found.setdefault(job.method, []).append(ridges)
+    return [
+        f"{method}: ridge "
+        + ", ".join(
+            f"{' or '.join(f'{ridge:g}' for ridge in sorted({each[c] for each in chosen}))} "
+            f"for {default_cause_name(int(c) if c.isdigit() else c)}"
+            for c in chosen[0]
+        )
+        + "."
+        for method, chosen in found.items()
+    ]
 
 
 def _settings(
@@ -139,15 +184,15 @@ def _write_tables(scores: pd.DataFrame, columns: Sequence[str], folder: Path) ->
     return tables
 
 
-def _verdict(scores: pd.DataFrame, rival: str = "CS-CPH") -> str:
-    """One sentence on SurvTRACE against the linear rival, by integrated Brier score."""
+def _verdict(scores: pd.DataFrame, rival: str) -> str:
+    """One sentence on SurvTRACE against a baseline, by integrated Brier score."""
     over_causes = scores.pivot_table("IBS", index="split", columns="method")
     changes = (over_causes["SurvTRACE"] - over_causes[rival]).to_numpy()
     found = corrected_t_test(changes, test_fraction=0.3)
     change = 100 * found.difference / over_causes[rival].mean()
-    sure = "a clear difference" if found.p_value < 0.05 else "too little to tell from chance"
     better = "lower" if change < 0 else "higher"
+    told = "" if found.p_value < 0.05 else "; the splits do not tell the two apart"
     return (
         f"SurvTRACE's integrated Brier score is {abs(change):.1f} % {better} than {rival}'s "
-        f"({sure}: p = {found.p_value:.2g} over {len(changes)} splits)."
+        f"(p = {found.p_value:.2g} over {len(changes)} splits, corrected for their overlap{told})."
     )

@@ -71,6 +71,13 @@ FLOOR: dict[str, Method] = {
     "Aalen-Johansen": partial(without_seed, baselines.AalenJohansen),
     "CS-CPH": partial(without_seed, baselines.CauseSpecificCox),
 }
+FOREST: dict[str, Method] = {"CS-RSF": partial(cause_specific, baselines.RandomSurvivalForest)}
+# On a table of one's own nobody searched before: Cox searches its ridge, and both are bounded.
+POOLED: dict[str, Any] = {"pool_below": 10, "max_columns": 200}
+OWN_TABLE: dict[str, dict[str, Any]] = {
+    "CS-CPH": {"ridge": "search", "n_grid": 500, **POOLED},
+    "CS-RSF": {"n_estimators": 100, "n_times": 100, "n_grid": 100, **POOLED},
+}
 PAPER_SINGLE: dict[str, Method] = {
     "CPH": partial(without_seed, baselines.CoxPH),
     "DeepSurv": partial(seeded, baselines.DeepSurv),

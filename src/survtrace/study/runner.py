@@ -113,8 +113,11 @@ def _run(work: _Work, method: Method, load: Callable[[str], Task], kept: Path) -
     task = load(job.data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
-        scores, seconds = score_method(method(job.split, **settings), task, task.splits[job.split])
+        est = method(job.split, **settings)
+        scores, seconds = score_method(est, task, task.splits[job.split])
     content = {"settings": settings, "scores": scores.to_dict(orient="records"), "seconds": seconds}
+    if hasattr(est, "ridges_"):
+        content["ridges"] = dict(zip(map(str, est.causes_), est.ridges_, strict=True))
     half_written = kept / f".{job.file}.{os.getpid()}"
     half_written.write_text(json.dumps(content))
     half_written.replace(kept / job.file)

@@ -2,10 +2,11 @@
 
 import { bars, lines, percent, plain, stacked, ticks } from "./charts.js";
 import { element, patientForm, typicalPatient } from "./form.js";
+import { modelWords, sheet } from "./print.js";
 
 const POINTS = 100, PATIENCE = 150;
 const $ = (id) => document.getElementById(id);
-const state = { token: null, schema: null, horizon: 0, patients: {}, forms: {}, answer: null };
+const state = { token: null, schema: null, horizon: 0, after: 0, patients: {}, forms: {}, answer: null };
 
 // --- The server ---------------------------------------------------------------------------
 
@@ -70,8 +71,11 @@ async function begin() {
   const { schema } = state, { time } = schema;
   state.horizon = Math.min(Number(time.median.toPrecision(3)), time.end);
   state.patients.A = typicalPatient(schema);
-  $("horizon-unit").textContent = $("score-unit").textContent = time.unit ? `(${time.unit})` : "";
-  $("horizon").max = $("horizon-slider").max = time.end;
+  for (const id of ["horizon-unit", "after-unit", "score-unit"]) $(id).textContent = time.unit ? `(${time.unit})` : "";
+  $("model").textContent = modelWords(schema.model);
+  $("model").hidden = false;
+  if (schema.model.name) document.title = `${schema.model.name} · Risk explorer`;
+  $("horizon").max = $("horizon-slider").max = $("after").max = time.end;
   $("horizon-slider").step = time.end / 200;
   $("horizon").value = $("horizon-slider").value = state.horizon;
   $("score-times").value = String(state.horizon);
@@ -134,18 +138,17 @@ async function update() {
   const { patients, schema, forms } = state;
   forms.B?.compare(patients.A);
   for (const [letter, form] of Object.entries(forms)) {
-    const label = form.unreadable();
-    if (label) {
-      throw new Refused(`Patient ${letter}: ${label} must be a number; got none. Type one, or tick unknown.`);
-    }
+    const complaint = form.unreadable();
+    if (complaint) throw new Refused(`Patient ${letter}: ${complaint}`);
   }
   running?.abort();
   running = new AbortController();
   const { signal } = running, { end } = schema.time;
   const even = Array.from({ length: POINTS }, (_, i) => (end * i) / POINTS);
-  const times = [...new Set([...even, ...ticks(end, 10), end, state.horizon])].sort((p, q) => p - q);
-  state.answer = await post("predict", { subjects: Object.values(patients), times }, signal);
-  state.answer.causes = state.answer.causes.map(named);
+  const times = [...new Set([...even, ...ticks(end, 10), end, state.horizon, state.after])].sort((p, q) => p - q);
+  state.answer = await post("predict", { subjects: Object.values(patients), times, after: state.after }, signal);
+  state.answer.after = state.after;
+  state.answer.causes = schema.cause_names;
   complain("");
   $("explorer").classList.remove("stale");
   show();
@@ -161,9 +164,10 @@ function show() {
   showStates();
   draw();
   showTable();
+  showSheets();
 }
 
-const named = (cause) => (/^\d/.test(cause) ? `cause ${cause}` : cause);
+const named = (cause) => state.schema.cause_names[state.schema.causes.indexOf(cause)] ?? cause;
 const letters = () => Object.keys(state.patients);
 const when = (t) => [plain(t), state.schema.time.unit].filter(Boolean).join(" ");
 
@@ -180,7 +184,7 @@ function summary() {
   const { answer, horizon } = state, names = stateNames(), at = answer.times.indexOf(horizon);
   const bold = (words) => element("b", {}, words);
   const a = statesAt(0, at), b = letters().length > 1 ? statesAt(1, at) : null;
-  const by = `By ${when(horizon)}: `;
+  const by = answer.after > 0 ? `Event-free until ${when(answer.after)}; by ${when(horizon)}: ` : `By ${when(horizon)}: `;
   if (!b) {
     return [element("p", {}, by, ...names.flatMap((name, k) => [k ? ", " : "", `${name} `, bold(percent(a[k]))]), ".")];
   }
@@ -202,7 +206,7 @@ function showStates() {
 
 function draw() {
   const { answer, horizon, schema } = state, { times } = answer, { end, unit } = schema.time;
-  const at = times.indexOf(horizon), shared = { end, unit, horizon, times };
+  const at = times.indexOf(horizon), shared = { end, unit, horizon, times, after: answer.after };
   const panelWidth = (id, count) => {
     $(id).replaceChildren(...Array.from({ length: count }, () => element("figure")));
     return $(id).firstElementChild.clientWidth;
@@ -224,7 +228,7 @@ function draw() {
     say: `Probability of being event-free. By ${when(horizon)}: ${spoken(letters().map((_, s) => answer.survival[s][at]))}`,
   }));
   const highest = Math.max(0.01, ...answer.incidence.flatMap((curves, s) =>
-    curves.flatMap((curve, k) => curve.map((p, i) => p + 2 * answer.incidence_std[s][k][i]))));
+    curves.flatMap((curve, k) => curve.map((p, i) => p + 2 * (answer.incidence_std[s][k][i] ?? 0)))));
   const top = Math.min(1, highest * 1.05);
   const small = panelWidth("causes", answer.causes.length);
   $("causes").replaceChildren(...answer.causes.map((cause, k) => lines({
@@ -248,12 +252,24 @@ function showTable() {
   const chosen = [...answer.times.keys()].filter((i) => wanted.has(answer.times[i]));
   const header = letters().flatMap((letter) => stateNames()
     .map((name) => (several ? `${letter}: ${name}` : name)));
-  table($("table"), "Probabilities, with ± two standard deviations between members",
+  const known = state.schema.members > 1;
+  table($("table"), known ? "Probabilities, with ± two standard deviations between members" : "Probabilities",
     [state.schema.time.unit ? `time (${state.schema.time.unit})` : "time", ...header],
     chosen.map((i) => [plain(answer.times[i]), ...letters().flatMap((_, s) => {
       const spread = [answer.survival_std[s][i], ...answer.incidence_std[s].map((curve) => curve[i])];
-      return statesAt(s, i).map((p, k) => `${percent(p)} ± ${(200 * spread[k]).toFixed(1)}`);
+      return statesAt(s, i).map((p, k) => (known ? `${percent(p)} ± ${(200 * spread[k]).toFixed(1)}` : percent(p)));
     })]));
+}
+
+// One sheet for each patient; only prints show them.
+function showSheets() {
+  const { answer, horizon, schema, patients } = state, { times } = answer;
+  const wanted = new Set([...ticks(schema.time.end, 5), schema.time.end, horizon].filter((t) => t > answer.after));
+  $("sheets").replaceChildren(...letters().map((letter, s) => sheet({
+    schema, letter: letters().length > 1 ? letter : "", values: patients[letter], when, horizon, answer,
+    states: stateNames(), incidence: answer.incidence[s],
+    rows: [...times.keys()].filter((i) => wanted.has(times[i])).map((i) => [times[i], statesAt(s, i)]),
+  })));
 }
 
 // --- Attention and importance -------------------------------------------------------------
@@ -284,13 +300,15 @@ async function showImportance() {
   const update = () => {
     const cause = $("importance-of").value;
     const own = rows.filter((row) => row.cause === cause).sort((p, q) => q.importance - p.importance);
+    const label = Object.fromEntries(state.schema.covariates.map((c) => [c.name, c.label]));
     const short = (v) => (v === null ? "" : Number(v.toPrecision(3)).toString());
     if ($("importance").clientWidth) {
-      $("importance").replaceChildren(bars({ width: $("importance").clientWidth, rows: own,
-        say: `Importance for ${named(cause)}, largest first: ${own.map((row) => row.covariate).join(", ")}` }));
+      $("importance").replaceChildren(bars({ width: $("importance").clientWidth,
+        rows: own.map((row) => ({ ...row, covariate: label[row.covariate] ?? row.covariate })),
+        say: `Importance for ${named(cause)}, largest first: ${own.map((row) => label[row.covariate] ?? row.covariate).join(", ")}` }));
     }
     table($("importance-table"), `Importance for ${named(cause)}`, ["covariate", "importance", "low", "high"],
-      own.map((row) => [row.covariate, short(row.importance), short(row.low), short(row.high)]));
+      own.map((row) => [label[row.covariate] ?? row.covariate, short(row.importance), short(row.low), short(row.high)]));
   };
   $("importance-of").addEventListener("change", update);
   $("importance-box").addEventListener("toggle", update);
@@ -326,7 +344,21 @@ function read(time) {
     complain(`The time must lie between 0 and ${when(state.schema.time.end)}.`);
     return;
   }
+  if (time <= state.after) {
+    complain(`The time must lie after ${when(state.after)}, until which the patient is event-free.`);
+    return;
+  }
   state.horizon = time;
+  later();
+}
+
+function readAfter(time) {
+  const last = state.horizon;
+  if (!Number.isFinite(time) || time < 0 || time >= last) {
+    complain(`The time until which a patient is event-free must lie between 0 and the time read off, ${when(last)}.`);
+    return;
+  }
+  state.after = time;
   later();
 }
 
@@ -339,6 +371,8 @@ $("horizon-slider").addEventListener("input", () => {
   $("horizon").value = Math.min(time, state.schema.time.end);
   read($("horizon").valueAsNumber);
 });
+$("after").addEventListener("input", () => readAfter($("after").value === "" ? 0 : $("after").valueAsNumber));
+$("print").addEventListener("click", () => window.print());
 $("attention-box").addEventListener("toggle", heed(async () => {
   if ($("attention-box").open) await showAttention();
 }));

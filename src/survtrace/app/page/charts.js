@@ -69,6 +69,12 @@ function axes({ width, height, right, end, top, unit, say }) {
   return { figure, x, y, left, right, width, height };
 }
 
+// What lies behind a patient who is known to be event-free until a time.
+function past({ figure, x, y }, after, top) {
+  if (after <= 0) return;
+  figure.append(svg("rect", { class: "past", x: x(0), y: y(top), width: x(after) - x(0), height: y(0) - y(top) }));
+}
+
 function marker({ figure, x, y }, time, top) {
   figure.append(svg("line", { class: "marker", x1: x(time), x2: x(time), y1: y(0), y2: y(top) }));
 }
@@ -101,11 +107,11 @@ function caption(text, figure) {
 let drawn = 0;
 
 // All states of one patient over time: incidences stacked up, event-free on top.
-export function stacked({ title, width, end, unit, horizon, times, causes, incidence, say }) {
+export function stacked({ title, width, height = 260, end, unit, horizon, after, times, causes, incidence, say }) {
   const own = `fill-${drawn += 1}`;
   const widest = Math.max(...["event-free", ...causes].map((name) => breadth(`99 % ${name}`)));
   const right = Math.min(widest + 24, width * 0.45);
-  const frame = axes({ width, height: 260, right, end, top: 1, unit, say });
+  const frame = axes({ width, height, right, end, top: 1, unit, say });
   const { figure, x, y } = frame, defs = svg("defs");
   figure.prepend(defs);
   let low = times.map(() => 0);
@@ -123,21 +129,24 @@ export function stacked({ title, width, end, unit, horizon, times, causes, incid
   });
   figure.append(svg("path", { d: area(x, y, times, low, times.map(() => 1)), fill: EVENT_FREE }));
   labels.push({ text: `${percent(1 - low[last])} event-free`, at: y((1 + low[last]) / 2) });
+  past(frame, after, 1);
   marker(frame, horizon, 1);
   endLabels(frame, labels);
   return caption(title, figure);
 }
 
-// One curve for each patient, with a band of two deviations between members.
-export function lines({ title, width, height, end, unit, horizon, top, times, patients, say }) {
+// One curve for each patient, with a band of two deviations between members where these are known.
+export function lines({ title, width, height, end, unit, horizon, after, top, times, patients, say }) {
   const right = 74, last = times.length - 1;
   const frame = axes({ width, height, right, end, top, unit, say });
   const { figure, x, y } = frame;
   const inside = (p) => Math.min(top, Math.max(0, p));
   for (const { kind, values, deviation } of patients) {
+    if (deviation.includes(null)) continue;
     figure.append(svg("path", { class: `${kind} band`, d: area(x, y, times,
       values.map((p, i) => inside(p - 2 * deviation[i])), values.map((p, i) => inside(p + 2 * deviation[i]))) }));
   }
+  past(frame, after, top);
   marker(frame, horizon, top);
   for (const { kind, values } of patients) {
     figure.append(svg("path", { class: `${kind} line`, d: path(x, y, times, values) }));

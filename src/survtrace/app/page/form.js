@@ -1,5 +1,7 @@
 // A patient's form, built from the covariates the estimator knows.
 
+const LONG_LIST = 12;  // more levels than this are searched by typing
+
 export function element(name, attributes = {}, ...children) {
   const node = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -17,14 +19,14 @@ export const typicalPatient = (schema) =>
 export function patientForm(schema, letter, values, onchange) {
   const fields = schema.covariates.map((covariate, j) =>
     field(covariate, `${letter}-${j}`, values, onchange));
-  const legend = letter === "A" ? "Patient A" : "Patient B, what if";
+  const legend = letter === "A" ? "Patient A" : "Compare with: patient B";
   const form = element("fieldset", { class: `patient ${letter.toLowerCase()}` },
     element("legend", {}, legend), ...fields.map((f) => f.node));
   return {
     node: form,
-    // Marks what differs from another patient, and names the first covariate that cannot be read.
+    // Marks what differs from another patient, and says what is wrong with the first value that cannot be read.
     compare: (other) => fields.forEach((f) => f.compare(other)),
-    unreadable: () => fields.find((f) => f.unreadable())?.label,
+    unreadable: () => fields.find((f) => f.unreadable())?.complaint,
   };
 }
 
@@ -33,21 +35,27 @@ function field(covariate, id, values, onchange) {
   const unit = covariate.unit ? element("span", { class: "unit" }, ` (${covariate.unit})`) : "";
   const was = element("span", { class: "was" });
   const unknown = element("input", { type: "checkbox", id: `${id}-unknown` });
-  const inputs = covariate.kind === "numerical"
-    ? numberInputs(covariate, id, write) : levelInput(covariate, id, write);
-  const usual = covariate.kind === "numerical"
-    ? element("span", { class: "usual", id: `${id}-usual` },
-      `usual: ${covariate.low} to ${covariate.high}`) : "";
+  const numerical = covariate.kind === "numerical", many = covariate.levels.length > LONG_LIST;
+  const inputs = (numerical ? numberInputs : many ? searchInput : levelInput)(covariate, id, write);
+  const range = `usual: ${covariate.low} to ${covariate.high}`;
+  const usual = element("span", { class: "usual", id: `${id}-usual` },
+    numerical ? range : many ? `${covariate.levels.length} categories; type to search` : "");
   const node = element("div", { class: "field" },
     element("label", { for: id }, label, unit), inputs.node,
     element("label", { class: "unknown" }, unknown, "unknown"),
     element("div", { class: "foot" }, usual, was));
   unknown.setAttribute("aria-label", `${label} unknown`);
 
-  function write(value) { values[name] = value; onchange(); }
+  function warn() {
+    const value = values[name], outside = numerical && value !== null && (value < covariate.low || value > covariate.high);
+    node.classList.toggle("outside", outside);
+    if (numerical) usual.textContent = outside ? `${range}; outside it the curves are a guess` : range;
+  }
+  function write(value) { values[name] = value; warn(); onchange(); }
   function show() {
     unknown.checked = values[name] === null;
     inputs.show(values[name]);
+    warn();
   }
   unknown.addEventListener("change", () => {
     write(unknown.checked ? null : inputs.value() ?? covariate.typical);
@@ -55,7 +63,9 @@ function field(covariate, id, values, onchange) {
   });
   show();
   return {
-    node, label,
+    node,
+    complaint: numerical ? `${label} must be a number; got none. Type one, or tick unknown.`
+      : `${label} must be one of its ${covariate.levels.length} categories. Choose one from the list, or tick unknown.`,
     unreadable: () => Number.isNaN(values[name]),
     compare(other) {
       const differs = other && other[name] !== values[name];
@@ -95,6 +105,30 @@ function levelInput(covariate, id, write) {
     show(value) {
       select.disabled = value === null;
       if (value !== null) select.value = value;
+    },
+  };
+}
+
+// A long list: typed text filters it; what is no category is not sent.
+function searchInput(covariate, id, write) {
+  const known = new Set(covariate.levels);
+  const input = element("input", { type: "text", id, list: `${id}-levels`, autocomplete: "off", "aria-describedby": `${id}-usual` });
+  input.addEventListener("input", () => { if (known.has(input.value)) write(input.value); });
+  input.addEventListener("change", () => { if (input.value && !known.has(input.value)) write(NaN); });
+  // A browser lists only what matches the text: emptied on entering, so that all can be seen.
+  input.addEventListener("focus", () => { input.placeholder = input.value; input.value = ""; });
+  input.addEventListener("blur", () => {
+    if (input.value) return;
+    input.value = input.placeholder;
+    if (known.has(input.value)) write(input.value);
+  });
+  return {
+    node: element("div", { class: "inputs" }, input, element("datalist", { id: `${id}-levels` },
+      ...covariate.levels.map((level) => element("option", { value: level })))),
+    value: () => (known.has(input.value) ? input.value : null),
+    show(value) {
+      input.disabled = value === null;
+      if (value !== null) input.value = value;
     },
   };
 }

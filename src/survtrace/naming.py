@@ -1,0 +1,185 @@
+"""Names that people read: columns of a table of predictions, causes, covariates and units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from survtrace.data.covariates import open_table
+from survtrace.errors import DataError, SettingError
+
+SURVIVAL, INCIDENCE = "survival", "incidence"
+NET_INCIDENCE, HAZARD = "net_incidence", "cumulative_hazard"
+
+
+@dataclass(frozen=True)
+class Names:
+    """How a fitted estimator's causes, covariates and times are called, and what its card says.
+
+    Attributes
+    ----------
+    causes
+        The text of each cause, by its label.
+    covariates
+        The text of each covariate, unit included, by its name.
+    time_unit
+        Unit of durations; empty if it is not known.
+    card
+        The model card: ``fitted_on``, ``n_subjects``, ``n_events`` and so on; empty for a model
+        saved by an earlier version.
+    """
+
+    causes: dict[Any, str]
+    covariates: dict[str, str]
+    time_unit: str = ""
+    card: dict[str, Any] = field(default_factory=dict)
+
+    def cause(self, label: Any) -> str:
+        """Return the text of a cause."""
+        return self.causes.get(label) or default_cause_name(label)
+
+    def covariate(self, name: str) -> str:
+        """Return the text of a covariate."""
+        return self.covariates.get(name) or name
+
+    def time(self, shown: str) -> str:
+        """Put the unit behind a time."""
+        return f"{shown} {self.time_unit}" if self.time_unit else shown
+
+
+def names_of(est: Any) -> Names:
+    """Read the names and the card of a fitted estimator, with defaults for what it lacks.
+
+    Examples
+    --------
+    >>> class Fitted:
+    ...     causes_, feature_names_in_, time_unit_ = [1, 2], ["age"], "months"
+    >>> names = names_of(Fitted())
+    >>> names.cause(2), names.covariate("age"), names.time("12")
+    ('cause 2', 'age', '12 months')
+    """
+    causes = {label: default_cause_name(label) for label in getattr(est, "causes_", ())}
+    covariates = {str(name): str(name) for name in getattr(est, "feature_names_in_", ())}
+    return Names(
+        {**causes, **(getattr(est, "cause_names_", None) or {})},
+        {**covariates, **(getattr(est, "covariate_labels_", None) or {})},
+        getattr(est, "time_unit_", "") or "",
+        dict(getattr(est, "card_", None) or {}),
+    )
+
+
+def card_words(names: Names) -> str:
+    """Say in a sentence from whom and when a model learned; empty without a card.
+
+    Examples
+    --------
+    >>> card = {"fitted_on": "2026-03-01", "n_subjects": 1200, "n_events": {"1": 310}}
+    >>> card_words(Names({1: "relapse"}, {}, card=card))
+    'Learned on 2026-03-01 from 1,200 subjects with 310 events.'
+    """
+    card = names.card
+    if "n_subjects" not in card:
+        return ""
+    day = f" on {str(card['fitted_on'])[:10]}" if card.get("fitted_on") else ""
+    n_events = sum(card.get("n_events", {}).values())
+    broken_off = " Training was interrupted." if card.get("interrupted") else ""
+    return (
+        f"Learned{day} from {card['n_subjects']:,} subjects with {n_events:,} "
+        f"event{'' if n_events == 1 else 's'}.{broken_off}"
+    )
+
+
+def card_events(names: Names) -> list[tuple[str, int]]:
+    """List how many training subjects had an event of each cause, and how many were censored."""
+    by_text = {str(label): text for label, text in names.causes.items()}
+    events = names.card.get("n_events", {})
+    rows = [(by_text.get(label, label), int(n)) for label, n in events.items()]
+    censored = names.card.get("n_censored")
+    return rows + ([] if censored is None else [("censored", int(censored))])
+
+
+def default_cause_name(label: Any) -> str:
+    """Name a cause by its text, or by "cause" and its number.
+
+    Examples
+    --------
+    >>> default_cause_name("relapse"), default_cause_name(2)
+    ('relapse', 'cause 2')
+    """
+    return label if isinstance(label, str) else f"cause {label}"
+
+
+def column_names(kind: str, times: ArrayLike, causes: Sequence[Any] = ()) -> list[str]:
+    """Name the columns of predictions: by cause (where there are any), then by time.
+
+    A time is written with as many digits as tell it from every other.
+
+    Examples
+    --------
+    >>> column_names("survival", [365.0, 1234567, 0.1])
+    ['survival_365', 'survival_1234567', 'survival_0.1']
+    >>> column_names("incidence", [12, 60], ["heart", "other"])[1:3]
+    ['incidence_heart_60', 'incidence_other_12']
+    """
+    asked = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    labels = [np.format_float_positional(time, trim="-") for time in asked]
+    states = [f"{kind}_{cause}" for cause in causes] or [kind]
+    return [f"{state}_{label}" for state in states for label in labels]
+
+
+def prediction_frame(
+    X: Any,
+    columns: Sequence[str],
+    values: NDArray[np.float64],
+    deviation: NDArray[np.float64] | None = None,
+) -> pd.DataFrame:
+    """Put predictions into a frame, a row for each subject, with the index of X if it has one.
+
+    Parameters
+    ----------
+    X
+        The table that was asked about.
+    columns
+        From `column_names`.
+    values, deviation
+        Shape (subject, ...), as many numbers a subject as there are columns. A deviation stands
+        beside what it belongs to, with ``_std`` behind its name.
+
+    Examples
+    --------
+    >>> X = pd.DataFrame({"age": [61, 47]}, index=["ann", "bob"])
+    >>> prediction_frame(X, ["survival_12"], np.array([[0.9], [0.8]]))
+         survival_12
+    ann          0.9
+    bob          0.8
+    """
+    if len(set(columns)) < len(columns):
+        twice = sorted({name for name in columns if list(columns).count(name) > 1})
+        raise DataError(
+            f"with as_frame=True the times must differ; {twice} would be written twice. Ask for "
+            "each time once."
+        )
+    index = nw.maybe_get_index(open_table(X))
+    flat = values.reshape(len(values), -1)
+    frame = pd.DataFrame(flat, columns=list(columns), index=index)
+    if deviation is None:
+        return frame
+    spread = deviation.reshape(len(values), -1)
+    spreads = pd.DataFrame(spread, columns=[f"{name}_std" for name in columns], index=index)
+    order = [each for name in columns for each in (name, f"{name}_std")]
+    return pd.concat([frame, spreads], axis=1)[order]
+
+
+def require_array(as_frame: bool, return_array: bool) -> None:
+    """Refuse to put functions of time into a frame."""
+    if as_frame and not return_array:
+        raise SettingError(
+            "as_frame=True gives numbers at times, return_array=False functions of time; got "
+            "both. Leave one out."
+        )
