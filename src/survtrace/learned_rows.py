@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from survtrace.data.outcome import Outcome
-from survtrace.errors import LearnedRowsWarning
+from survtrace.errors import DataWarning, LearnedRowsWarning
 from survtrace.metrics import censoring_survival
 
 Floats = NDArray[np.float64]
@@ -25,6 +25,17 @@ def warn_of_learned_rows(est: Any, outcome: Outcome) -> None:
     """Warn if an estimator is about to be scored on rows it has learned from."""
     if looks_learned(est, outcome):
         warnings.warn(SEEM_LEARNED, LearnedRowsWarning, stacklevel=3)
+
+
+def warn_of_interrupted(est: Any) -> None:
+    """Warn if the fit of an estimator was interrupted."""
+    if est.card_.get("interrupted"):
+        warnings.warn(
+            "the fit of this model was interrupted before training had ended; one that ran to its "
+            "end predicts better.",
+            DataWarning,
+            stacklevel=3,
+        )
 
 
 def looks_learned(est: Any, outcome: Outcome) -> bool:

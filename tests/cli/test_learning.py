@@ -195,6 +195,14 @@ def test_an_interrupt_replaces_no_finished_model(
     assert "was interrupted before training" in survtrace("evaluate", unfinished, held_out).err
 
 
+@pytest.mark.parametrize("splits", ["0", "1"])
+def test_too_few_splits_are_the_users_mistake(survtrace, table, tmp_path, splits):
+    options = ("--splits", splits, "--out", tmp_path / "c")
+    code, _, err = survtrace("compare", table, *OUTCOME, *options)
+    assert code == 2
+    assert "--splits" in err
+
+
 def test_compare_passes_on_what_it_is_told(survtrace, table, tmp_path, monkeypatch):
     told = {}
 
@@ -223,3 +231,25 @@ def test_compare_passes_on_what_it_is_told(survtrace, table, tmp_path, monkeypat
     }
     ended = survtrace("compare", table, *OUTCOME, "--out", tmp_path / "again", "--json")
     assert json.loads(ended.out) == [{"method": "CS-CPH", "p": None}]
+
+
+@pytest.mark.filterwarnings("default::survtrace.DataWarning")
+def test_names_units_and_labels_are_kept_in_the_model(survtrace, patients, tmp_path, small):
+    labels = {0: "well", 1: "relapse", 2: "death", 3: "other"}
+    coded = patients.assign(cause=patients["cause"].map(labels))
+    coded.to_csv(tmp_path / "t.csv", index=False, sep=";", decimal=",")
+    (tmp_path / "d.csv").write_text("name,kind,unit,label\nage,numerical,years,Age at entry\n")
+    options = ["--censored", "well", "--time-unit", "months", "--cause-name", "other=other death"]
+    options += ["--columns", tmp_path / "d.csv", "--hold-out", "0.25", "--out", tmp_path / "m"]
+    ended = survtrace("fit", tmp_path / "t.csv", *OUTCOME, "--id", "patient", *options, *small)
+    assert ended.code == 0, ended.err
+    assert "of other death" in ended.out
+    est = load(tmp_path / "m")
+    assert (est.censored_, est.time_unit_) == (["well"], "months")
+    assert est.covariate_labels_["age"] == "Age at entry (years)"
+    shown = survtrace("info", tmp_path / "m").out
+    for words in ("other death", "months", "years", "--event cause"):
+        assert words in shown
+    ended = survtrace("evaluate", tmp_path / "m", tmp_path / "m-held-out.csv")
+    assert (ended.code, ended.err) == (0, "")
+    assert "horizon (months)" in ended.out

@@ -81,7 +81,7 @@ class Answers:
     ) -> None:
         self.est, self.limits = est, limits
         self.covariates = {covariate.name: covariate for covariate in covariates}
-        self.left_out: tuple[str, ...] = getattr(est.encoding_, "left_out", ())
+        self.left_out: tuple[str, ...] = est.encoding_.left_out
         self.causes = [str(cause) for cause in est.causes_]
         self.forecast = Forecast(
             est.network_,

@@ -13,6 +13,7 @@ import uvicorn
 
 from survtrace.app.api import create_app
 from survtrace.errors import SettingError
+from survtrace.learned_rows import warn_of_interrupted
 from survtrace.persistence import load
 
 
@@ -44,8 +45,10 @@ def serve(
             "server can use it. Pass token=, and put TLS in front.",
             stacklevel=2,
         )
+    est = load(model_path)
+    warn_of_interrupted(est)
     app = create_app(
-        load(model_path),
+        est,
         token=token,
         importance=importance,
         units=units,

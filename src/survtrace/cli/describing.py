@@ -47,12 +47,12 @@ def describe_model(est: SurvTRACE, folder: Path) -> dict[str, Any]:
         "survtrace_version": card.get("survtrace_version"),
         "subjects": card.get("n_subjects"),
         "censored": card.get("n_censored"),
-        "censored_labels": [str(label) for label in getattr(est, "censored_", ())],
+        "censored_labels": [str(label) for label in est.censored_],
         "causes": [
             {"label": str(cause), "name": name, "events": n_events.get(str(cause))}
-            for cause, name in _cause_names(est).items()
+            for cause, name in est.cause_names_.items()
         ],
-        "time_unit": getattr(est, "time_unit_", ""),
+        "time_unit": est.time_unit_,
         "time_grid": est.time_grid_.tolist(),
         "covariates": [
             _covariate(covariate, column, card)
@@ -60,7 +60,7 @@ def describe_model(est: SurvTRACE, folder: Path) -> dict[str, Any]:
                 est.encoding_.covariates, est.encoding_.columns, strict=True
             )
         ],
-        "left_out": list(dict.fromkeys([*getattr(est.encoding_, "left_out", ()), *left_out])),
+        "left_out": list(dict.fromkeys([*est.encoding_.left_out, *left_out])),
         "columns": {name: table[name] for name in ("duration", "event") if name in table},
         "members": est.network_.shape.n_members,
         "epochs": int(est.history_["epoch"].max()) + 1,
@@ -68,11 +68,6 @@ def describe_model(est: SurvTRACE, folder: Path) -> dict[str, Any]:
         "bytes": sum(file.stat().st_size for file in folder.iterdir()),
         "settings": changed,
     }
-
-
-def _cause_names(est: SurvTRACE) -> dict[Any, str]:
-    named: dict[Any, str] = getattr(est, "cause_names_", {})
-    return {cause: named.get(cause, str(cause)) for cause in est.causes_}
 
 
 def _covariate(covariate: Any, column: Any, card: dict[str, Any]) -> dict[str, Any]:
@@ -86,7 +81,8 @@ def _covariate(covariate: Any, column: Any, card: dict[str, Any]) -> dict[str, A
         "name": covariate.name,
         "kind": covariate.kind,
         **learned,
-        "unit": getattr(covariate, "unit", ""),
+        "label": covariate.label,
+        "unit": covariate.unit,
         "missing": card.get("n_missing", {}).get(covariate.name),
     }
 
@@ -119,7 +115,7 @@ def _show(facts: dict[str, Any]) -> None:
             typer.echo(f"{name + ':':<10}{text}")
     shown = [
         {
-            "covariate": each["name"],
+            "covariate": each["name"] + (f" ({each['label']})" if each["label"] else ""),
             "kind": each["kind"],
             "range or levels": _values(each),
             "unit": each["unit"],

@@ -291,6 +291,7 @@ def _summary(est: SurvTRACE) -> dict[str, Any]:
         "rows": est.card_["n_subjects"],
         "covariates": est.n_features_in_,
         "events": est.card_["n_events"],
+        "cause_names": {str(cause): name for cause, name in est.cause_names_.items()},
         "censored": est.card_["n_censored"],
         "members": est.n_members,
         "epochs": int(est.history_["epoch"].max()) + 1,
@@ -299,7 +300,8 @@ def _summary(est: SurvTRACE) -> dict[str, Any]:
 
 
 def _in_words(learned: dict[str, Any]) -> str:
-    events = ", ".join(f"{n:,} of cause {cause}" for cause, n in learned["events"].items())
+    names = learned["cause_names"]
+    events = ", ".join(f"{n:,} of {names[cause]}" for cause, n in learned["events"].items())
     held_out = (
         f"\nwrote {learned['held_out']}: {learned['held_out_rows']:,} rows it has not learned from"
         if "held_out" in learned

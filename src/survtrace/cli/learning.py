@@ -45,7 +45,7 @@ def compare(
     categorical: Categorical = None,
     out: Annotated[Path, typer.Option(help="Folder for scores and tables.")] = Path("comparison"),
     splits: Annotated[
-        int, typer.Option(min=1, help="Random splits, 30 % of the rows to score on.")
+        int, typer.Option(min=2, help="Random splits, 30 % of the rows to score on.")
     ] = 5,
     json: Json = False,
     quiet: Quiet = False,

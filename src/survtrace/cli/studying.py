@@ -20,6 +20,7 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Fit the embedded flchain cohort with default settings, print scores, write figures."""
+    import matplotlib  # noqa: F401  (missing, it is asked for before the fit)
     from rich.console import Console
 
     from survtrace.demo import run_demo

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,7 +30,7 @@ from survtrace.cli.options import (
     rows_as_in,
 )
 from survtrace.cli.outputs import STANDARD, require_free
-from survtrace.errors import DataWarning, SettingError
+from survtrace.errors import SettingError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,11 +135,12 @@ def evaluate(
     """
     from survtrace import load
     from survtrace.evaluation import evaluate as score
+    from survtrace.learned_rows import warn_of_interrupted
 
     asked = None if horizons is None else read_numbers(horizons, "--horizons")
     est = load(model)
     with screen.hushed(quiet), rows_as_in(table):
-        _warn_of_interrupted(est)
+        warn_of_interrupted(est)
         columns = outcome_columns(est, duration, event, ids, drop)
         X, y = read_scored(est, table, columns, how)
         y_train = None if train is None else read_scored(est, train, columns, how)[1]
@@ -149,7 +149,7 @@ def evaluate(
         screen.show_json(screen.records(scores))
         return
     title = f"Scores on {len(X):,} subjects, with 95 % intervals"
-    screen.show_frame(_side_by_side(scores), title=title)
+    screen.show_frame(_side_by_side(est, scores), title=title)
 
 
 @reads_table()
@@ -178,11 +178,12 @@ def explain(
     from survtrace import load
     from survtrace.data.pieces import write_pieces
     from survtrace.explain import covariate_relevance, faithfulness, permutation_importance
+    from survtrace.learned_rows import warn_of_interrupted
 
     require_free(out, force=force, inputs=[table, model])
     est = load(model)
     with screen.hushed(quiet), rows_as_in(table):
-        _warn_of_interrupted(est)
+        warn_of_interrupted(est)
         columns = outcome_columns(est, duration, event, ids, drop)
         X, y = read_scored(est, table, columns, how)
         importance = permutation_importance(est, X, y, n_repeats=repeats, random_state=seed)
@@ -197,7 +198,7 @@ def explain(
         screen.show_json({name: screen.records(frame) for name, frame in tables.items()})
         return
     shown = {
-        "cause": importance["cause"].astype(str),
+        "cause": importance["cause"].map(est.cause_names_),
         "covariate": importance["covariate"],
         "importance x 1000": _with_interval(importance, "importance", 1000, 2),
         "attention": importance["covariate"].map(relevance.set_index("covariate")["relevance"]),
@@ -230,12 +231,13 @@ def report(
 ) -> None:
     """Write a page on how a model does on subjects it has not seen; it opens offline and prints."""
     from survtrace import load
+    from survtrace.learned_rows import warn_of_interrupted
     from survtrace.report import write_report
 
     require_free(out, force=force, inputs=[table, model, train])
     est = load(model)
     with screen.hushed(quiet), rows_as_in(table):
-        _warn_of_interrupted(est)
+        warn_of_interrupted(est)
         columns = outcome_columns(est, duration, event, ids, drop)
         X, y = read_scored(est, table, columns, how)
         learned = None if train is None else read_scored(est, train, columns, how)
@@ -262,30 +264,19 @@ def serve(
     run(model, host=host, port=port, token=token, importance=importance, time_unit=time_unit)
 
 
-def _warn_of_interrupted(est: SurvTRACE) -> None:
-    """Say that a model is unfinished."""
-    if est.card_.get("interrupted"):
-        warnings.warn(
-            "the fit of this model was interrupted before training had ended; one that ran to its "
-            "end predicts better.",
-            DataWarning,
-            stacklevel=2,
-        )
-
-
-def _side_by_side(scores: pd.DataFrame) -> pd.DataFrame:
+def _side_by_side(est: SurvTRACE, scores: pd.DataFrame) -> pd.DataFrame:
     """A row for each cause and horizon, a column for each score."""
     integrated = scores["score"] == "IBS"
     table = scores.assign(
-        cause=scores["cause"].astype(str),
+        cause=scores["cause"].map(est.cause_names_),
         horizon=scores["horizon"].map("{:g}".format).mask(integrated, "integrated"),
         score=scores["score"].mask(integrated, "Brier"),
         shown=_with_interval(scores, "value"),
     )
     index = ["cause", "horizon"]
-    return table.pivot_table(
-        "shown", index, "score", aggfunc="first", fill_value="", sort=False
-    ).reset_index()
+    found = table.pivot_table("shown", index, "score", aggfunc="first", fill_value="", sort=False)
+    unit = f" ({est.time_unit_})" if est.time_unit_ else ""
+    return found.reset_index().rename(columns={"horizon": f"horizon{unit}"})
 
 
 def _with_interval(

@@ -99,8 +99,11 @@ def compare_on_table(
     each baseline, and what was chosen and left out. Every method gets the columns as
     `clean_subjects` reads them.
     """
-    if n_splits < 1:
-        raise SettingError(f"n_splits must be 1 or more; got {n_splits}. 5 is usual.")
+    if n_splits < 2:
+        raise SettingError(
+            f"n_splits must be 2 or more, for an interval of the difference; got {n_splits}. 5 is "
+            "usual."
+        )
     X, y = split_outcome(read_table(table, reading), duration, event, drop)
     X, y = clean_subjects(X, y, censored=censored, categorical=categorical, columns=columns)
     own = Task(table.stem, X, y, random_splits(len(X), n_splits))
