@@ -245,7 +245,8 @@ def test_names_units_and_labels_are_kept_in_the_model(survtrace, patients, tmp_p
     assert ended.code == 0, ended.err
     assert "of other death" in ended.out
     est = load(tmp_path / "m")
-    assert (est.censored_, est.time_unit_) == (["well"], "months")
+    assert "well" in est.censored_
+    assert est.time_unit_ == "months"
     assert est.covariate_labels_["age"] == "Age at entry (years)"
     shown = survtrace("info", tmp_path / "m").out
     for words in ("other death", "months", "years", "--event cause"):
