@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import torch
+from sklearn.exceptions import NotFittedError
 
 from survtrace import DataError, DataWarning, SavedFileError, Surv, SurvTRACE, TrainingError, load
 from survtrace.metrics import (
@@ -15,7 +17,7 @@ from survtrace.metrics import (
     d_calibration,
     integrated_brier_score,
 )
-from survtrace.training import step
+from survtrace.training import loop, step
 
 
 @pytest.fixture
@@ -44,6 +46,13 @@ def test_a_bad_duration(refused, one_cause, value, message):
     y = one_cause[1].astype({"duration": object})
     y.loc[[3, 9], "duration"] = value
     refused(message, y=y)
+
+
+def test_a_duration_that_means_not_known(one_cause, tiny):
+    X, y = one_cause
+    odd = y.assign(duration=y["duration"].where(~y.index.isin([3, 9]), 9999))
+    with pytest.warns(DataWarning, match="duration is 9999 for 2 of 160 subjects, and at most 19"):
+        SurvTRACE(**tiny).fit(X, odd)
 
 
 def test_an_event_at_zero(refused, one_cause, tiny):
@@ -86,6 +95,74 @@ def test_a_cause_with_fewer_events_than_the_grid_can_bear(one_cause, tiny):
 )
 def test_a_bad_outcome(refused, one_cause, change, message):
     refused(message, y=change(one_cause[1]))
+
+
+@pytest.mark.parametrize(
+    ("labels", "question"),
+    [
+        ({0: 1, 1: 2}, r"R codes 1 for censored and 2 for dead.*censored=1 if.*censored=\[\] if"),
+        ({0: "not dead", 1: "dead"}, r"'not dead' may mean censored.*censored='not dead' if"),
+        ({0: "", 1: "dead"}, r"of 160 are not \(first: row \d+, ''\).*censored='empty'"),
+    ],
+)
+def test_who_is_censored_is_asked(refused, one_cause, labels, question):
+    y = one_cause[1]
+    refused(question, y=y.assign(event=y["event"].map(labels)))
+
+
+def test_a_date_is_no_event(refused, one_cause):
+    y = one_cause[1]
+    died = pd.Series(pd.date_range("2020-01-01", periods=160)).where(y["event"] == 1)
+    for dates in (died, died.dt.strftime("%d.%m.%Y").fillna("")):
+        refused("a date is no event code", y=y.assign(event=dates))
+
+
+def test_rows_with_other_labels(refused, one_cause):
+    X, y = one_cause
+    refused("numbers that differ in order", y=y.sample(frac=1, random_state=0))
+    X = X.set_axis([f"p{i}" for i in range(160)])
+    refused("160 of 160 labels of X are not among those of y", X=X, y=y.set_axis(range(1000, 1160)))
+
+
+def test_masked_and_complex_values(one_cause, fitted_one, tiny):
+    X, y = one_cause
+    numbers = X[["age", "size"]].to_numpy()
+    masked = np.ma.masked_invalid(numbers)
+    gaps = SurvTRACE(**tiny).fit(numbers, y)
+    np.testing.assert_array_equal(
+        gaps.predict(numbers), SurvTRACE(**tiny).fit(masked, y).predict(masked)
+    )
+    with pytest.raises(DataError, match="covariates must be real numbers; column 'age'"):
+        SurvTRACE(**tiny).fit(X.assign(age=X["age"] + 1j), y)
+    with pytest.raises(DataError, match="covariates must be real numbers; column 'age'"):
+        fitted_one.predict(X.assign(age=(X["age"] + 1j).astype(object)))
+    weight = np.ma.array(np.ones(160), mask=np.arange(160) == 7)
+    with pytest.raises(DataError, match=r"sample_weight must not be missing.*first: row 7"):
+        SurvTRACE(**tiny).fit(X, y, sample_weight=weight)
+    with pytest.raises(DataError, match="sample_weight must be real numbers"):
+        SurvTRACE(**tiny).fit(X, y, sample_weight=np.ones(160) + 0j)
+    for times in ([1j], np.ma.array([1.0, 2.0], mask=[0, 1])):
+        with pytest.raises(DataError, match="times must"):
+            fitted_one.predict_survival_function(X, times)
+        with pytest.raises(DataError, match="time_grid must"):
+            SurvTRACE(**{**tiny, "time_grid": times}).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("X", "hint"),
+    [
+        ({"age": 61, "sex": "f"}, r"one value for each column.*pd\.DataFrame\(\[row\]\)"),
+        ([{"age": 61}, {"age": 47}], r"list of mappings.*pd\.DataFrame\(rows\)"),
+        (np.arange(4.0), r"X\.reshape\(1, -1\) if it is one subject, X\.reshape\(-1, 1\) if"),
+        (pd.Series([1.0, 2.0]), r"got shape \(2,\)"),
+        ({"age": [1, 2], "sex": ["f"]}, "columns of one length"),
+    ],
+    ids=str,
+)
+def test_a_table_of_another_shape(refused, fitted_one, X, hint):
+    refused(hint, X=X)
+    with pytest.raises(DataError, match=hint):
+        fitted_one.predict(X)
 
 
 def test_no_outcome_at_all(one_cause, tiny):
@@ -221,6 +298,44 @@ def test_a_loss_that_turns_non_finite(monkeypatch, one_cause, tiny):
     with pytest.raises(TrainingError, match=r"finite; it is not at epoch \d, batch \d"):
         est.fit(*one_cause)
     assert np.isfinite(est.predict(one_cause[0])).all()
+
+
+@pytest.mark.parametrize("broken_epoch", [0, 2])
+@pytest.mark.parametrize("broken", [np.nan, np.inf])
+def test_a_validation_loss_that_turns_non_finite(
+    monkeypatch, one_cause, tiny, broken, broken_epoch
+):
+    real, calls = loop.validation_loss, []
+
+    def breaks(*arguments):
+        losses = real(*arguments)
+        if len(calls) == broken_epoch:
+            losses[1] = broken
+        calls.append(None)
+        return losses
+
+    monkeypatch.setattr(loop, "validation_loss", breaks)
+    est = SurvTRACE(**{**tiny, "max_epochs": 5})
+    words = rf"validation loss must stay finite; it is not at epoch {broken_epoch} for .*\(s\) 1\."
+    with pytest.raises(TrainingError, match=words):
+        est.fit(*one_cause)
+    if broken_epoch == 0:
+        with pytest.raises(NotFittedError, match="not fitted"):
+            est.predict(one_cause[0])
+    else:
+        assert np.isfinite(est.predict(one_cause[0])).all()
+        assert est.history_["epoch"].max() == broken_epoch - 1
+        assert np.isfinite(est.history_["validation_loss"]).all()
+
+
+def test_a_network_that_is_damaged_gives_no_numbers(one_cause, tiny):
+    X, y = one_cause
+    est = SurvTRACE(**{**tiny, "max_epochs": 1}).fit(X, y)
+    with torch.no_grad():
+        est.network_.level.fill_(np.nan)
+    for method in (est.predict, est.predict_quantile, est.predict_cumulative_hazard_function):
+        with pytest.raises(DataError, match=r"predictions must be finite; .* not for row 0"):
+            method(X)
 
 
 def test_a_bad_saved_estimator(fitted_one, tmp_path):

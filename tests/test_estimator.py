@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import torch
+from scipy.integrate import trapezoid
 from sklearn.exceptions import NotFittedError
 from sksurv.util import Surv as SksurvSurv
 
@@ -165,7 +167,34 @@ def test_the_spread_between_members(fitted, X, one_cause, tiny):
         _, std = alone.predict_survival_function(
             one_cause[0], TIMES, return_std=True, conditional_after=after
         )
-        assert not std.any()
+        assert np.isnan(std).all(), "one member's deviation is not known"
+
+
+def test_the_restricted_mean_beyond_the_grid_goes_on_at_the_last_survival(fitted, X):
+    end = fitted.time_grid_[-1]
+    with pytest.warns(DataWarning, match="beyond the grid, which ends at .*; curves are constant"):
+        later, spread = fitted.predict_rmst(X, end + 100, return_std=True)
+    survival = fitted.predict_survival_function(X, end)[:, 0]
+    np.testing.assert_allclose(later, fitted.predict_rmst(X, end) + 100 * survival, rtol=1e-12)
+    assert (spread > fitted.predict_rmst(X, end, return_std=True)[1]).any()
+    assert np.isnan(fitted.predict_rmst(X, end + 100, extrapolate="nan")).all()
+
+
+def test_survivors_of_what_hardly_anyone_survives_have_a_coherent_future(three_causes, tiny):
+    """Survival of 1e-17 and less: the sum was .53 once."""
+    X, y = three_causes
+    est = SurvTRACE(**tiny).fit(X, y)
+    end = est.time_grid_[-1]
+    for factor in (30.0, 300.0, 3e4):
+        with torch.no_grad():
+            est.network_.level.mul_(factor)
+        start, times = 0.9 * end, np.linspace(0.9 * end, end, 7)
+        survival = est.predict_survival_function(X, times, conditional_after=start)
+        incidence = est.predict_cumulative_incidence(X, times, conditional_after=start)
+        np.testing.assert_allclose(survival + incidence.sum(axis=1), 1, rtol=0, atol=1e-12)
+        assert (incidence[:, :, 0] == 0).all()
+        assert (np.diff(incidence) >= 0).all()
+    assert est.predict_survival_function(X, start).max() < 1e-17
 
 
 def test_quantiles_invert_survival(fitted, X):
@@ -187,7 +216,7 @@ def test_a_quantile_lies_between_none_and_all(fitted_one, one_cause, q):
 
 def test_the_restricted_mean_is_the_area_under_survival(fitted, X):
     times = np.linspace(0, fitted.time_grid_[-1], 40_001)
-    area = np.trapezoid(fitted.predict_survival_function(X[:10], times), times, axis=1)
+    area = trapezoid(fitted.predict_survival_function(X[:10], times), times, axis=1)
     ours = fitted.predict_rmst(X[:10], fitted.time_grid_[-1])
     np.testing.assert_allclose(ours, area, rtol=1e-6)
 
@@ -220,6 +249,7 @@ def test_labels_do_not_matter_only_their_order(fitted_three, three_causes, tiny)
         np.testing.assert_array_equal(est.predict_cumulative_incidence(X, TIMES), expected)
 
 
+@pytest.mark.filterwarnings("ignore:.*events lie beyond the time grid")
 @pytest.mark.parametrize("factor", [0.25, 1024.0])
 def test_a_change_of_unit_changes_no_probability(one_cause, tiny, factor):
     X, y = one_cause
@@ -495,3 +525,22 @@ def test_fit_is_silent(one_cause, tiny, capsys):
         warnings.simplefilter("error")
         SurvTRACE(**{**tiny, "verbose": "auto"}).fit(*one_cause)
     assert capsys.readouterr().out == ""
+
+
+def test_a_grid_that_ends_early_predicts_what_is_true_until_its_end(tiny):
+    """Two exponential causes, half of whose events lie beyond the grid."""
+    rng = np.random.default_rng(0)
+    first, censoring = rng.exponential(20.0, 3000), rng.uniform(8.0, 90.0, 3000)
+    event = np.where(first < censoring, rng.integers(1, 3, 3000), 0)
+    X = pd.DataFrame({"noise": rng.normal(size=3000)})
+    y = pd.DataFrame({"event": event, "duration": np.minimum(first, censoring)})
+    est = SurvTRACE(**{**tiny, "time_grid": [6, 12], "max_epochs": 8, "lr": 1e-2})
+    with pytest.warns(DataWarning, match=r"1... of 2... events lie beyond the time grid"):
+        est.fit(X, y)
+    incidence = est.predict_cumulative_incidence(X, [12])[:, :, 0].mean(axis=0)
+    assert incidence == pytest.approx([(1 - np.exp(-12 / 20)) / 2] * 2, abs=0.03)
+    assert est.median_event_time_ < 12
+    assert est.score_times_.max() <= 12
+    assert est.censoring_.times.max() > 80, "censoring is that of the whole follow-up"
+    assert np.isfinite(est.score(X, y))
+    est.predict(X)

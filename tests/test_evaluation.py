@@ -1,11 +1,13 @@
 """What an evaluation says is what the scores say."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from survtrace import DataError
+from survtrace import DataError, DataWarning, SurvTRACE
 from survtrace.errors import LearnedRowsWarning
 from survtrace.evaluation import evaluate
+from survtrace.explain import permutation_importance
 from survtrace.metrics import (
     aalen_johansen,
     auc_at,
@@ -83,3 +85,23 @@ def test_without_events_there_is_nothing_to_score(fitted_three, three_causes):
     X, y = three_causes
     with pytest.raises(DataError, match=r"at least one event; all 240 subjects are censored"):
         evaluate(fitted_three, X, y.assign(event=0))
+
+
+def test_the_estimator_knows_who_is_censored(three_causes, tiny):
+    X, y = three_causes
+    words = y.assign(event=y["event"].map({0: "well", 1: "a", 2: "b", 3: "c"}))
+    table = X.join(words)
+    roles = {"event": "event", "duration": "duration"}
+    est = SurvTRACE(**tiny).fit(table, {**roles, "censored": "well"})
+    expected = evaluate(est, X, words, horizons=[6.0], n_resamples=2)
+    by_names = evaluate(est, table, roles, horizons=[6.0], n_resamples=2)
+    pd.testing.assert_frame_equal(by_names, expected)
+    labelled = [part.set_axis([f"p{i}" for i in range(len(X))]) for part in (X, words)]
+    with pytest.warns(DataWarning, match="same labels in another order"):
+        shuffled = evaluate(est, labelled[0], labelled[1][::-1], horizons=[6.0], n_resamples=2)
+    pd.testing.assert_frame_equal(shuffled, expected)
+    weighted = evaluate(est, X, words, horizons=[6.0], n_resamples=2, y_train=words)
+    coded = evaluate(est, X, words, horizons=[6.0], n_resamples=2, y_train=censoring_survival(y))
+    pd.testing.assert_frame_equal(weighted, coded)
+    table = permutation_importance(est, X, words, n_repeats=1, random_state=0)
+    assert set(table["cause"]) == {"a", "b", "c"}

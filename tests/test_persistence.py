@@ -9,9 +9,11 @@ import pytest
 import safetensors.torch
 
 from survtrace import SavedFileError, SurvTRACE, load
+from survtrace.evaluation import evaluate
 
 NOTE, TENSORS = "estimator.json", "tensors.safetensors"
 TIMES = [0.5, 6.0, 2.0]
+ROLES = {"event": "event", "duration": "duration"}
 
 
 @pytest.fixture
@@ -35,6 +37,7 @@ def answers(est, X, y):
         "rmst": est.predict_rmst(X, 4.0),
         "attention": est.attention(X),
         "score": est.score(X, y),
+        "scores with intervals": evaluate(est, X, y, n_resamples=2)["high"],
     }
 
 
@@ -58,7 +61,7 @@ def test_a_loaded_estimator_says_the_same_to_the_bit(fitted_three, saved, three_
 def test_settings_of_every_kind_come_back(one_cause, tiny, tmp_path):
     X, y = one_cause
     odd = {
-        "time_grid": np.array([1.0, 4.0, 9.0]),
+        "time_grid": np.array([1.0, 4.0, 20.0]),
         "categorical": ("stage",),
         "checkpoint_dir": tmp_path / "checkpoint",
         "ips": "paper",
@@ -69,7 +72,7 @@ def test_settings_of_every_kind_come_back(one_cause, tiny, tmp_path):
     est = SurvTRACE(**{**tiny, **odd}).fit(X, y.assign(event=y["event"].map({0: 0, 1: "dead"})))
     est.save(str(tmp_path / "est"))
     loaded = load(str(tmp_path / "est"))
-    assert loaded.time_grid == [1.0, 4.0, 9.0]
+    assert loaded.time_grid == [1.0, 4.0, 20.0]
     assert loaded.random_state is None
     assert loaded.causes_ == ["dead"]
     np.testing.assert_array_equal(est.predict(X), loaded.predict(X))
@@ -193,6 +196,19 @@ def test_an_early_file_without_quantiles_says_the_same(saved, fitted_three, thre
 
     edit(saved, forget)
     same(fitted_three, load(saved), *three_causes)
+
+
+def test_labels_that_meant_censored_are_kept(three_causes, tiny, tmp_path):
+    X, y = three_causes
+    words = y.assign(event=y["event"].map({0: "well", 1: "a", 2: "b", 3: "c"}))
+    est = SurvTRACE(**tiny).fit(X.join(words), {**ROLES, "censored": "well"})
+    est.save(tmp_path / "est")
+    assert load(tmp_path / "est").censored_ == ["well"]
+    assert load(tmp_path / "est").score(X, words) == est.score(X, words)
+    edit(tmp_path / "est", lambda note: note.pop("censored"))
+    early = load(tmp_path / "est")
+    assert early.censored_ == []
+    assert early.score(X, words.replace("well", "alive")) == est.score(X, words)
 
 
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "swapped"])

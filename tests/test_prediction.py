@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from survtrace import DataError, DataWarning, SettingError, SurvTRACE
-from survtrace.prediction import choose_device, read_times, threads
+from survtrace.prediction import choose_device, read_times
 
 CUTS = np.array([0.0, 1.0, 4.0])
 
@@ -50,16 +50,6 @@ def test_devices():
 def test_a_missing_cuda_device_is_said_so():
     with pytest.raises(SettingError, match=r"no CUDA device\. Pass device='auto'"):
         choose_device("cuda")
-
-
-def test_the_number_of_threads_is_put_back():
-    before = torch.get_num_threads()
-    with threads(before + 1):
-        assert torch.get_num_threads() == before + 1
-    assert torch.get_num_threads() == before
-    with pytest.raises(ZeroDivisionError, match="division"), threads(before + 1):
-        raise ZeroDivisionError("division")
-    assert torch.get_num_threads() == before
 
 
 METHODS = {

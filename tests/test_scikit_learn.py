@@ -199,6 +199,7 @@ TOLERATED = dict.fromkeys(
         "check_positive_only_tag_during_fit",
         "check_readonly_memmap_input",
         "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
         "check_sample_weights_list",
         "check_sample_weights_not_an_array",
         "check_sample_weights_not_overwritten",
@@ -210,6 +211,7 @@ TOLERATED = dict.fromkeys(
 TOLERATED_WITH_A_TARGET = {
     "check_n_features_in_after_fitting": "extra columns are ignored with a warning, by design",
     "check_sample_weight_equivalence_on_dense_data": "batches are drawn by row, at random",
+    "check_sample_weight_equivalence_on_sparse_data": "1.6 asks although sparse tables are refused",
 }
 
 

@@ -94,6 +94,47 @@ def average_incidence(
     return incidence(hazard, place(times.view(1, -1), cuts)).mean(0)
 
 
+def after(
+    hazard: Float[Tensor, "member subject cause interval"],
+    cuts: Float[Tensor, " cut"],
+    start: Float[Tensor, "subject 1"],
+    times: Float[Tensor, "#subject time"],
+) -> tuple[Float[Tensor, "member subject cause interval"], Place]:
+    """Give the hazard that is left after ``start``, and where times fall in it.
+
+    Curves of that hazard are those of subjects event-free at ``start``. Nothing is divided by
+    survival, which may be too small for a float, nor subtracted from a curve. Times before
+    ``start`` stand at it.
+
+    Examples
+    --------
+    >>> hazard = torch.full((1, 1, 1, 1), 1e5, dtype=torch.float64)
+    >>> cuts, start = torch.tensor([0.0, 10.0]).double(), torch.tensor([[5.0]]).double()
+    >>> left, at = after(hazard, cuts, start, start + 1e-4)
+    >>> survival(hazard, place(start, cuts)), survival(left, at)
+    (tensor([[[0.]]], dtype=torch.float64), tensor([[[0.3679]]], dtype=torch.float64))
+    """
+    ends = cuts[1:]
+    left = (ends - torch.maximum(start, cuts[:-1])).clamp(min=0) / cuts.diff()
+    times = torch.maximum(times, start)
+    interval = place(times, cuts).interval
+    begin = torch.maximum(cuts[interval], start)
+    width = (ends[interval] - begin).clamp(min=torch.finfo(times.dtype).tiny)
+    fraction = ((times - begin) / width).clamp(0.0, 1.0)
+    return hazard * left.unsqueeze(1), Place(interval, fraction)
+
+
+def member_shares(
+    hazard: Float[Tensor, "member subject cause interval"], at: Place
+) -> Float[Tensor, "member subject time"]:
+    """Compute each member's share of the survivors, by which conditional curves are averaged.
+
+    A softmax of minus the hazard lived through, so that it is also right where no member's
+    survival is above 0 in a float.
+    """
+    return torch.softmax(-_lived(hazard, at), dim=0)
+
+
 def net_incidence(
     hazard: Float[Tensor, "member subject cause interval"], at: Place
 ) -> Float[Tensor, "member subject cause time"]:
@@ -112,7 +153,7 @@ def restricted_mean(
     cuts: Float[Tensor, " cut"],
     at: Place,
 ) -> Float[Tensor, "member subject time"]:
-    """Area under the survival curve: the mean event-free time up to each time."""
+    """Area under the survival curve: the mean event-free time up to each time of the grid."""
     total, width = hazard.sum(2), cuts.diff()
     entered = torch.exp(-(_before(total)))
     area = entered * width * _mean_decay(total)
@@ -138,7 +179,7 @@ def cumulative_hazard(
     half = ends.diff() / 2
     points = (ends[:-1] + half)[:, None] + half[:, None] * nodes
     at = place(points.view(1, -1), cuts)
-    alive = torch.softmax(-_lived(hazard, at), dim=0)
+    alive = member_shares(hazard, at)
     rate = _pick(hazard / cuts.diff(), Place(at.interval.unsqueeze(1), at.fraction))
     density = (alive.unsqueeze(2) * rate).sum(0)
     pieces = (density.unflatten(-1, points.shape) * (half[:, None] * mass)).sum(-1)

@@ -27,9 +27,11 @@ from survtrace.data.outcome import (
     read_outcome,
     require_same_subjects,
     warn_if_complete,
+    warn_of_unknown_durations,
 )
 from survtrace.data.pairing import pair, read_scored
 from survtrace.data.roles import is_path, read_roles
+from survtrace.data.time_grid import end_follow_up
 from survtrace.errors import DataError, SettingError
 from survtrace.losses.objective import Tasks
 from survtrace.metrics import censoring_survival, integrated_brier_score
@@ -44,8 +46,9 @@ from survtrace.naming import (
 )
 from survtrace.network.assembly import Network, Shape
 from survtrace.paths import by_path, score_by_path
-from survtrace.prediction import Curve, Forecast, choose_device, read_times, threads
+from survtrace.prediction import Curve, Forecast, choose_device, read_times
 from survtrace.settings import check_settings, names_of_causes
+from survtrace.threads import threads
 from survtrace.training.card import model_card
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.history import History
@@ -83,7 +86,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
     n_intervals
         Intervals of constant hazard, cut at even quantiles of the event times.
     time_grid
-        Cut points of your own instead.
+        Cut points of your own instead. Follow-up ends with the last: later events are not learned
+        from, and their subjects are censored there, with a warning that counts them.
     width, depth, n_heads, hidden, head_depth
         Size of a token, number of encoder layers, attention heads, inner size of the
         feed-forward networks and heads, layers of each head (1 or 2).
@@ -94,7 +98,12 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         Pull towards proportional hazards: the mean of a cause's logits over intervals is added
         to each this many times. Any hazards can still be learned; 0 is the paper's head.
     dropout, attention_dropout, token_dropout, head_dropout
-        Dropout inside the encoder, of attention weights, of whole tokens, and inside heads.
+        Dropout inside the encoder, of attention weights, of whole tokens (covariates that are said
+        to be unknown in a training step), and inside heads.
+    unknown_fraction
+        Fraction of the subjects of a training step of whom any share of the covariates, up to all,
+        is said to be unknown: so the network learns to answer for a patient of whom little or
+        nothing is known.
     lr, weight_decay, clip_norm, batch_size, max_epochs, patience
         Training by AdamW, the gradient of each member clipped; a member stops after ``patience``
         epochs without a better validation loss and goes back to its best.
@@ -129,7 +138,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         Subjects per forward pass in predictions; does not change results. "auto" keeps a pass
         within a processor's cache, or fills a GPU.
     device, n_threads
-        "auto" takes CUDA where there is one. Number of CPU threads, or None for torch's choice.
+        "auto" takes CUDA where there is one. Number of CPU threads; None takes one for small work
+        and up to torch's own number for large batches.
     random_state
         Seed. The same seed on the same machine gives the same estimator, bit for bit on CPU.
     verbose
@@ -179,6 +189,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         dropout: float = 0.0,
         attention_dropout: float = 0.0,
         token_dropout: float = 0.1,
+        unknown_fraction: float = 0.2,
         head_dropout: float = 0.2,
         lr: float = 1e-3,
         weight_decay: float = 1e-4,
@@ -219,6 +230,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         self.dropout = dropout
         self.attention_dropout = attention_dropout
         self.token_dropout = token_dropout
+        self.unknown_fraction = unknown_fraction
         self.head_dropout = head_dropout
         self.lr = lr
         self.weight_decay = weight_decay
@@ -269,7 +281,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         """
         with (
             self._ready(X, y, sample_weight, eval_set) as (prepared, plan),
-            threads(self.n_threads),
+            threads(self.n_threads, plan.n_tokens(self._shape(prepared))),
         ):
             self._train(prepared, plan, self._checkpoint(prepared, plan))
         return self
@@ -300,7 +312,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         extrapolate
             What times beyond the grid get: "constant" (with a warning), "nan", or "raise".
         return_std
-            Also return the standard deviation between members.
+            Also return the standard deviation between members; NaN if there is only one, whose
+            deviation is not known.
         return_array
             False gives a `CurveFunction` for each subject instead, shape (subject,), called like
             scikit-survival's step functions: ``[fn(12.0) for fn in functions]``. Its knots are
@@ -315,7 +328,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             _require_plain(conditional_after, return_std)
             return self._functions(X, times, curves.average_survival, [None])[:, 0]
 
-        def curve(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
+        def curve(hazard: Tensor, at: Place) -> Tensor:
             return curves.survival(hazard, at)
 
         found = self._curves(X, times, conditional_after, extrapolate, return_std, curve)
@@ -347,11 +360,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             every = range(len(self.causes_))
             return self._functions(X, times, curves.average_incidence, every)[:, chosen]
 
-        def curve(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
-            incidence = curves.incidence(hazard, at)[:, :, chosen]
-            if start is None:
-                return incidence
-            return incidence - curves.incidence(hazard, start)[:, :, chosen]
+        def curve(hazard: Tensor, at: Place) -> Tensor:
+            return curves.incidence(hazard, at)[:, :, chosen]
 
         found = self._curves(X, times, conditional_after, extrapolate, return_std, curve)
         return self._framed(X, found, INCIDENCE, times, cause) if as_frame else found
@@ -375,7 +385,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         chosen = self._cause_index(cause)
 
-        def curve(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
+        def curve(hazard: Tensor, at: Place) -> Tensor:
             return curves.net_incidence(hazard, at)[:, :, chosen]
 
         found = self._curves(X, times, None, extrapolate, return_std, curve)
@@ -460,12 +470,18 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
     def predict_rmst(
         self, X: Any, time: float, *, extrapolate: str = "constant", return_std: bool = False
     ) -> Any:
-        """Mean event-free time up to ``time`` (restricted mean survival time), shape (subject,)."""
+        """Mean event-free time up to ``time`` (restricted mean survival time), shape (subject,).
+
+        The area under the survival curve. Beyond the grid that curve is constant (with a
+        warning), as `predict_survival_function` says.
+        """
         check_is_fitted(self)
         cuts = self._forecast().on_device(self.time_grid_)
 
-        def curve(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
-            return curves.restricted_mean(hazard, cuts, at)
+        def curve(hazard: Tensor, at: Place) -> Tensor:
+            beyond = max(0.0, float(time) - float(cuts[-1]))
+            mean = curves.restricted_mean(hazard, cuts, at)
+            return mean + beyond * curves.survival(hazard, at) if beyond else mean
 
         means = self._curves(X, [time], None, extrapolate, return_std, curve)
         return (means[0][:, 0], means[1][:, 0]) if return_std else means[:, 0]
@@ -570,8 +586,8 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
 
     def _read_subjects(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Subjects:
         """Check table, outcome and weights once; leave out subjects without any follow-up."""
-        X, y, censored, sample_weight = pair(X, y, sample_weight)
-        table = open_table(X)
+        given = pair(X, y, sample_weight)
+        table = open_table(given.X)
         if len(table) == 0 or len(table.columns) == 0:
             lacking = "feature" if len(table) else "sample"
             raise DataError(
@@ -580,10 +596,16 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             )
         if len(table) < 2:
             raise DataError("fit needs at least two subjects; got 1 sample. Predicting takes one.")
-        weight = checked_weight(sample_weight, len(table))
-        outcome = read_outcome(y, censored=censored, zero_duration=self.zero_duration)
+        weight = checked_weight(given.sample_weight, len(table))
+        outcome = read_outcome(
+            given.y,
+            censored=given.censored,
+            event_name=given.event_name,
+            zero_duration=self.zero_duration,
+        )
         require_same_subjects(len(table), outcome)
-        if censored is None:
+        warn_of_unknown_durations(outcome)
+        if given.censored is None:
             warn_if_complete(outcome)
         kept = np.flatnonzero(informative(outcome))
         if len(kept) < len(outcome):
@@ -595,18 +617,18 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             X, y = eval_set
         except (TypeError, ValueError):
             raise DataError("eval_set must be a pair (X, y).") from None
-        X, y, censored, _ = pair(X, y)
+        given = pair(X, y)
         outcome = read_outcome(
-            y,
+            given.y,
             causes=trained_on.causes,
-            censored=trained_on.censored if censored is None else censored,
+            censored=trained_on.censored if given.censored is None else given.censored,
             zero_duration=self.zero_duration,
         )
-        table = open_table(X)
+        table = open_table(given.X)
         require_same_subjects(len(table), outcome)
         if len(table) == 0:
             raise DataError("eval_set must have at least one subject; got 0. Leave it out.")
-        return Subjects(table, outcome, np.ones(len(outcome)))
+        return Subjects(table, outcome, checked_weight(given.sample_weight, len(table)))
 
     def _plan(self, prepared: Prepared | Streamed, seeds: list[int], base: int) -> Plan:
         return Plan(
@@ -661,6 +683,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             n_causes=len(prepared.trained_on.causes),
             n_intervals=len(prepared.cuts) - 1,
             silent_rows=encoding.silent_rows,
+            missing_rows=encoding.missing_rows,
             width=int(self.width),
             depth=int(self.depth),
             n_heads=int(self.n_heads),
@@ -671,13 +694,15 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             dropout=float(self.dropout),
             attention_dropout=float(self.attention_dropout),
             token_dropout=float(self.token_dropout),
+            unknown_fraction=float(self.unknown_fraction),
             head_dropout=float(self.head_dropout),
         )
 
     def _remember(self, prepared: Prepared | Streamed, network: Network, history: History) -> None:
         """Set what a fitted estimator knows."""
         trained_on = prepared.trained_on
-        event_times = trained_on.duration[trained_on.event > 0]
+        on_grid = end_follow_up(trained_on, prepared.cuts[-1])
+        event_times = on_grid.duration[on_grid.event > 0]
         self.causes_ = list(trained_on.causes)
         self.censored_ = list(trained_on.censored)
         self._remember_names(prepared.encoding)

@@ -19,12 +19,12 @@ from survtrace.metrics import (
     aalen_johansen,
     auc_at,
     bootstrap,
-    brier_score,
+    brier_score_at,
     concordance_cause_specific,
     integrated_brier_score,
 )
-from survtrace.metrics.censoring import read_censoring
 from survtrace.metrics.inputs import read_times
+from survtrace.metrics.weights import read_weights
 
 Floats = NDArray[np.float64]
 
@@ -65,7 +65,7 @@ def evaluate(
         Outcome whose censoring survival gives the IPCW weights, or a `CensoringSurvival`; by
         default that of the rows the estimator learned from, which it remembers.
     n_resamples, random_state
-        Of the bootstrap behind the intervals of ``Brier`` and ``observed``.
+        Of the bootstrap behind the interval of ``observed``.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def evaluate(
         y_train = est.censoring_
     elif not isinstance(y_train, CensoringSurvival):
         y_train = read_scored(est, None, y_train)[1]
-    censoring = read_censoring(y_train, outcome)
+    censoring = read_weights(y_train, outcome).censoring
     asked = _quartiles(outcome) if horizons is None else _checked(horizons, outcome)
     grid = est.score_times_[est.score_times_ <= censoring.last_usable]
     incidence = est.predict_cumulative_incidence(X, np.concatenate([asked, grid]))
@@ -120,15 +120,14 @@ def _scores(
     known = {"cause": cause, "y_train": censoring}
     drawn = {"n_resamples": n_resamples, "random_state": random_state}
     at_horizons, on_grid = incidence[:, : len(horizons)], incidence[:, len(horizons) :]
-    brier = bootstrap(brier_score, outcome, at_horizons, times=horizons, **known, **drawn)
     observed = bootstrap(_observed, outcome, times=horizons, cause=cause, **drawn)
     for j, horizon in enumerate(map(float, horizons)):
         estimate = at_horizons[:, j]
         found = {
             "C": _ends(concordance_cause_specific(outcome, estimate, horizon, **known)),
             "AUC": _ends(auc_at(outcome, estimate, horizon, **known)),
-            "Brier": (brier.estimate[j], brier.low[j], brier.high[j]),
-            "predicted": _ends(Score.of_mean(estimate)),
+            "Brier": _ends(brier_score_at(outcome, estimate, horizon, **known)),
+            "predicted": _ends(Score.of_mean(estimate, bounded=True)),
             "observed": (observed.estimate[j], observed.low[j], observed.high[j]),
         }
         yield from (Row(cause, name, horizon, *ends) for name, ends in found.items())

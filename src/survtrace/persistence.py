@@ -49,6 +49,8 @@ def save(est: SurvTRACE, path: str | Path) -> None:
         "censoring_times": est.censoring_.times,
         "censoring_values": est.censoring_.values,
     }
+    if est.censoring_.at_risk is not None:
+        arrays["censoring_at_risk"] = est.censoring_.at_risk
     _write_folder(
         Path(path),
         {
@@ -98,10 +100,12 @@ def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
     est.time_grid_ = tensors["time_grid"].numpy()
     est.score_times_ = tensors["score_times"].numpy()
     est.median_event_time_ = note["median_event_time"]
+    at_risk = tensors.get("censoring_at_risk")  # models saved earlier have none
     est.censoring_ = CensoringSurvival(
         tensors["censoring_times"].numpy(),
         tensors["censoring_values"].numpy(),
         floor=note["censoring_floor"],
+        at_risk=None if at_risk is None else at_risk.numpy(),
     )
     est.history_ = pd.DataFrame(note["history"])
     est.card_ = note.get("card", {})

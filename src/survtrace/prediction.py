@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +16,12 @@ from survtrace import curves
 from survtrace.data.covariates import open_table
 from survtrace.data.encoding import Encoding
 from survtrace.data.ranges import warn_of_far_values
-from survtrace.errors import DataError, DataWarning, SettingError
+from survtrace.data.real_numbers import real_numbers
+from survtrace.errors import DataError, DataWarning, SettingError, row_name
 from survtrace.network.assembly import Network
 
 Array = NDArray[np.float64]
-Curve = Callable[[Tensor, curves.Place, curves.Place | None], Tensor]
+Curve = Callable[[Tensor, curves.Place], Tensor]
 CURVE_ELEMENTS = 2**21
 BLOCK = 32
 
@@ -46,21 +46,30 @@ class Forecast:
     ) -> tuple[Array, Array | None]:
         """Mean over members of a curve at ``times``, and its standard deviation between them.
 
-        With ``after`` the curve is divided by survival until then. The curve function is told
-        where that is, since some curves count from there.
+        With ``after`` the curve is that of subjects event-free until then. One member has no
+        standard deviation: it is NaN.
         """
         table = open_table(X)
         n = len(table)
         start = None if after is None else self._starts(after, n)
+        asked, cuts = self.on_device(times).view(1, -1), self.on_device(self.cuts)
         means, deviations = [], []
         for first, hazard in self._pieces(table, len(times)):
-            own = None if start is None else start[first : first + hazard.shape[1]]
-            member_curves, alive = self._members(hazard, times, curve, own)
-            means.append((member_curves.mean(0) / alive.mean(0)).cpu())
+            if start is None:
+                member_curves = curve(hazard, curves.place(asked, cuts))
+                means.append(member_curves.mean(0).cpu())
+            else:
+                own = start[first : first + hazard.shape[1]]
+                member_curves = curve(*curves.after(hazard, cuts, own, asked))
+                share = curves.member_shares(hazard, curves.place(own, cuts))
+                share = share if member_curves.dim() == 3 else share.unsqueeze(2)
+                share = share.expand_as(member_curves)  # whose sum is 1 to rounding
+                means.append(((share * member_curves).sum(0) / share.sum(0)).cpu())
             if with_std:
-                deviations.append((member_curves / alive).std(0, correction=0).cpu())
-        deviation = torch.cat(deviations).numpy()[:n] if with_std else None
-        return torch.cat(means).numpy()[:n], deviation
+                deviation = member_curves.std(0, correction=0).cpu()
+                deviations.append(deviation if len(hazard) > 1 else deviation.fill_(torch.nan))
+        between = torch.cat(deviations).numpy()[:n] if with_std else None
+        return torch.cat(means).numpy()[:n], between
 
     def each(self, X: Any, size: int, answer: Callable[[Tensor], Tensor]) -> Array:
         """Any function of the members' hazards, batch by batch."""
@@ -74,23 +83,13 @@ class Forecast:
             pieces = [
                 self.network.attention(*batch).cpu() for batch in self._batches(open_table(X))
             ]
-        return torch.cat(pieces).numpy()[: len(open_table(X))]
+        weights = torch.cat(pieces)
+        _require_finite(weights)
+        return weights.numpy()[: len(open_table(X))]
 
     def on_device(self, values: ArrayLike) -> Tensor:
         """A float64 tensor beside the hazards."""
         return torch.as_tensor(np.asarray(values, dtype=np.float64), device=self.device)
-
-    def _members(
-        self, hazard: Tensor, times: Array, curve: Curve, start: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
-        """Each member's curve, and the survival until ``start`` to divide it by."""
-        asked, cuts = self.on_device(times).view(1, -1), self.on_device(self.cuts)
-        if start is None:
-            return curve(hazard, curves.place(asked, cuts), None), hazard.new_ones(1)
-        begin = curves.place(start, cuts)
-        member_curves = curve(hazard, curves.place(torch.maximum(asked, start), cuts), begin)
-        alive = curves.survival(hazard, begin).clamp(min=1e-300)
-        return member_curves, alive if member_curves.dim() == 3 else alive.unsqueeze(2)
 
     def _pieces(self, X: Any, size: int) -> Iterator[tuple[int, Tensor]]:
         """Hazards (member, subject, cause, interval) in pieces whose curves fit in memory."""
@@ -100,7 +99,9 @@ class Forecast:
         first = 0
         with torch.no_grad():
             for batch in self._batches(X):
-                for hazard in self.network.hazards(*batch).double().split(at_once, dim=1):
+                hazards = self.network.hazards(*batch)
+                _require_finite(hazards.transpose(0, 1), first)
+                for hazard in hazards.double().split(at_once, dim=1):
                     yield first, hazard
                     first += hazard.shape[1]
 
@@ -128,7 +129,7 @@ class Forecast:
         return 4096 if self.device.type == "cuda" else 512 // self.network.shape.n_members
 
     def _starts(self, after: ArrayLike, n_subjects: int) -> Tensor:
-        start = numbers_or_nan(after)
+        start = numbers_or_nan(after, "conditional_after")
         if start.shape not in ((), (n_subjects,)) or not (np.isfinite(start) & (start >= 0)).all():
             raise DataError(
                 "conditional_after must be a time of zero or more, or one for each of the "
@@ -138,10 +139,24 @@ class Forecast:
         return self.on_device(np.pad(whole, (0, -n_subjects % BLOCK), mode="edge")).view(-1, 1)
 
 
-def numbers_or_nan(values: Any) -> Array:
+def _require_finite(answers: Tensor, first: int = 0) -> None:
+    """Refuse to answer where the network overflows; ``first`` is the number of the first row."""
+    finite = torch.isfinite(answers)
+    if not finite.all():
+        bad = torch.nonzero(~finite.flatten(1).all(1))
+        raise DataError(
+            f"predictions must be finite; the network's are not for {row_name(first + int(bad[0]))}"
+            ". Its covariates are too large for it: correct them, or leave them out as missing. "
+            "If they are of the size seen in fit, the saved network is damaged: fit it again."
+        )
+
+
+def numbers_or_nan(values: Any, name: str = "times") -> Array:
     """Floats; NaN, which every door refuses, for what is no number."""
     try:
-        return np.asarray(values, dtype=np.float64)
+        return real_numbers(values, name)
+    except DataError:
+        raise
     except (TypeError, ValueError):
         return np.asarray(np.nan)
 
@@ -181,15 +196,3 @@ def choose_device(device: str) -> torch.device:
     if chosen.type == "cuda" and not torch.cuda.is_available():
         raise SettingError("device is 'cuda', but torch finds no CUDA device. Pass device='auto'.")
     return chosen
-
-
-@contextmanager
-def threads(n_threads: int | None) -> Iterator[None]:
-    """Run torch with this many CPU threads, and put the old number back."""
-    before = torch.get_num_threads()
-    if n_threads is not None:
-        torch.set_num_threads(n_threads)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -76,6 +76,7 @@ RULES: dict[str, Rule] = {
     "dropout": PROBABILITY,
     "attention_dropout": PROBABILITY,
     "token_dropout": PROBABILITY,
+    "unknown_fraction": PROBABILITY,
     "head_dropout": PROBABILITY,
     "lr": POSITIVE,
     "weight_decay": NOT_NEGATIVE,

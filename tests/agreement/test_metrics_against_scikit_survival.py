@@ -1,4 +1,4 @@
-"""Scores and curves equal scikit-survival's, ties included."""
+"""Scores with ties="scikit-survival", and curves, equal scikit-survival's, ties included."""
 
 import numpy as np
 import pytest
@@ -24,6 +24,7 @@ from survtrace.metrics import (
     nelson_aalen,
 )
 
+AS_THEY_DO = {"ties": "scikit-survival"}
 SHAPES = [(15, 0.3, 0), (60, 0.85, 1), (300, 0.5, 2), (300, 0.9, 3), (400, 0.1, 4)]
 
 
@@ -46,7 +47,7 @@ def cohort(request):
 @pytest.mark.parametrize("horizon", [3.0, 12.0, 12.5, None])
 def test_concordance_of_the_paper(cohort, horizon):
     train, test, estimate, _ = cohort
-    ours = concordance_paper(test, estimate, horizon, y_train=train)
+    ours = concordance_paper(test, estimate, horizon, y_train=train, **AS_THEY_DO)
     theirs = sksurv.concordance_index_ipcw(train, test, estimate, tau=horizon, tied_tol=0)[0]
     assert ours == pytest.approx(theirs, abs=1e-10)
 
@@ -57,7 +58,7 @@ def test_concordance_of_the_paper_counts_other_causes_as_censored(cohort):
     event[:2] = 1
     y = {"event": event, "duration": test["time"]}
     other = Surv.from_arrays(event == 1, test["time"])
-    ours = concordance_paper(y, estimate, 15.0, cause=1)
+    ours = concordance_paper(y, estimate, 15.0, cause=1, **AS_THEY_DO)
     theirs = sksurv.concordance_index_ipcw(other, other, estimate, tau=15.0, tied_tol=0)[0]
     assert ours == pytest.approx(theirs, abs=1e-10)
 
@@ -68,14 +69,13 @@ def test_brier_scores_of_survival_and_of_incidence(cohort):
     survival = np.sort(rng.random((len(test), 4)))[:, ::-1]
     theirs = sksurv.brier_score(train, test, survival, times)[1]
     integrated = sksurv.integrated_brier_score(train, test, survival, times)
-    ours = brier_score_survival(test, survival, times, y_train=train)
+    ours = brier_score_survival(test, survival, times, y_train=train, **AS_THEY_DO)
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(
-        brier_score(test, 1 - survival, times, y_train=train), theirs, rtol=0, atol=1e-10
-    )
-    mean = integrated_brier_score_survival(test, survival, times, y_train=train)
+    ours = brier_score(test, 1 - survival, times, y_train=train, **AS_THEY_DO)
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-10)
+    mean = integrated_brier_score_survival(test, survival, times, y_train=train, **AS_THEY_DO)
     assert mean == pytest.approx(integrated, abs=1e-10)
-    mean = integrated_brier_score(test, 1 - survival, times, y_train=train)
+    mean = integrated_brier_score(test, 1 - survival, times, y_train=train, **AS_THEY_DO)
     assert mean == pytest.approx(integrated, abs=1e-10)
 
 
@@ -85,7 +85,7 @@ def test_area_under_the_curve_for_flat_and_for_timed_estimates(cohort, controls)
     times = np.array([2.0, 9.5, 20.0])
     by_time = rng.integers(0, 9, (len(test), 3)) / 10
     for values in (estimate, by_time):
-        ours = auc(test, values, times, y_train=train, controls=controls)
+        ours = auc(test, values, times, y_train=train, controls=controls, **AS_THEY_DO)
         theirs = sksurv.cumulative_dynamic_auc(train, test, values, times, tied_tol=0)[0]
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-10)
 

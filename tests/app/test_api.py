@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from survtrace import DataError, DataWarning, SettingError
+from survtrace import DataError, DataWarning, SettingError, SurvTRACE
 from survtrace.app import create_app
 from survtrace.explain import attention_rollout
 
@@ -152,7 +152,8 @@ def test_values_far_from_the_training_rows_are_told_of(client):
         ({"subjects": [{}], "times": [-1]}, "times must be a flat sequence of numbers of zero or"),
         ({"subjects": [{"age": [61]}]}, "body.subjects.0.age: a covariate is one value a row"),
         ({"subjects": [{"sex": {"at birth": "f"}}]}, "a covariate is one value a row"),
-        ({"subjects": [{"age": 1e30}]}, "the network's numbers overflow"),
+        ({"subjects": [{"age": 1e30}]}, "column 'age' has 1 of 1 values beyond (first: row 0"),
+        ({"subjects": [{"age": 1e15}]}, "numerical covariates must be of the size seen in fit"),
         ({"subject": [{}]}, "body.subjects: Field required"),
         ({"subjects": [{}], "time": [1]}, "body.time: Extra inputs are not permitted"),
         ({"subjects": [{}], "times": ["12"]}, "body.times.0: Input should be a valid number"),
@@ -213,7 +214,8 @@ def test_attention_is_the_rolled_up_one_with_names(client, fitted_three, three_c
 
 def test_attention_refuses_in_words(client):
     answer = client.post("/attention", json={"subject": {"age": 1e30}})
-    assert (answer.status_code, "overflow" in answer.json()["detail"]) == (422, True)
+    assert (answer.status_code, "values beyond" in answer.json()["detail"]) == (422, True)
+
     answer = client.post("/attention", json={"subjects": []})
     assert 'Send for example {"subject"' in answer.json()["detail"]
 
@@ -363,3 +365,11 @@ def test_times_of_a_table_are_checked(client, times):
 @given(st.binary(max_size=200) | st.text("age,sizx\n\"';=1.5-\x00é", max_size=80).map(str.encode))
 def test_no_bytes_break_the_server(client, content):
     assert score(client, content).status_code in (200, 422)
+
+
+def test_one_member_has_no_deviation(one_cause, tiny):
+    est = SurvTRACE(**{**tiny, "n_members": 1, "max_epochs": 1}).fit(*one_cause)
+    with TestClient(create_app(est)) as alone:
+        answer = alone.post("/predict", json={"subjects": [{"age": 61}], "times": [1, 2]}).json()
+    assert answer["survival_std"] == [[None, None]]
+    assert answer["incidence_std"] == [[[None, None]]]

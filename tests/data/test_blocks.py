@@ -100,6 +100,27 @@ def test_an_event_at_zero_is_refused_kept_or_moved(stored, frame):
         assert duration[row] == place
 
 
+def test_who_is_censored_is_decided_by_the_whole_file(stored, frame):
+    order = np.argsort(frame["cause"], kind="stable")  # the first blocks have no event at all
+    words = frame["cause"].map({0: "Alive", 1: "a", 2: "b", 3: "c"}).iloc[order].to_numpy()
+    assert stored(cause=words).meaning() == (("a", "b", "c"), ("Alive",))
+    codes = frame["cause"].iloc[order].to_numpy() + 1
+    with pytest.raises(DataError, match="nobody is censored, though there are several labels"):
+        stored(cause=codes).meaning()
+    roles = Roles("cause", "months", drop=("patient",), censored=(1,))
+    assert stored(roles, cause=codes).meaning() == ((2, 3, 4), (1,))
+    blocks = stored(roles, cause=codes).blocks(causes=(2, 3, 4))
+    found = np.concatenate([block.outcome.event for block in blocks])
+    np.testing.assert_array_equal(found, codes - 1)
+    with pytest.raises(DataError, match="'alive' does not"):
+        stored(Roles("cause", "months", censored=("alive",)), cause=codes).meaning()
+
+
+def test_an_identifier_is_no_event_column(stored):
+    with pytest.raises(DataError, match="look like an identifier"):
+        stored(Roles("patient", "months", drop=("cause",))).meaning()
+
+
 def test_only_parquet_is_streamed(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match=r"reads a Parquet file or a folder of them; got t\.csv"):

@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from survtrace import DataWarning
+from survtrace import DataError, DataWarning
 from survtrace.data.covariates import infer_covariates, open_table
 from survtrace.data.encoding import Encoding, learn_encoding
 
@@ -121,7 +121,40 @@ def test_columns_that_teach_nothing_are_named_but_kept(extra, message):
     assert np.isfinite(encoded.values).all()
 
 
-def test_a_constant_column_is_scaled_by_one():
-    with pytest.warns(DataWarning, match="constant"):
-        encoding = learn({"a": [5.0, 5.0], "b": [1.0, 2.0]})
-    assert encoding.encode(open_table({"a": [6.0], "b": [1.0]})).values[0, 0] == 1.0
+@pytest.mark.parametrize("value", [0.0, 5.0, 0.1, 0.3, 36.6, 1 / 3, -1e-9, 1e15])
+def test_a_constant_column_says_nothing_whatever_it_holds_later(value):
+    """The deviation of a column of 0.1 is 1e-17: one ulp moved risks from .41 to .18."""
+    with pytest.warns(DataWarning, match=r"\{'constant': \['a'\]\}"):
+        encoding = learn({"a": np.full(1000, value), "b": np.arange(1000.0)})
+    later = [value, np.nextafter(value, np.inf), value + 1, -1e19]
+    encoded = encoding.encode(open_table({"a": later, "b": np.zeros(4)}))
+    assert encoded.values[:, 0].tolist() == [0.0] * 4
+    assert encoded.rows[:, 0].tolist() == [1] * 4
+
+
+def test_constant_to_rounding_is_constant():
+    with pytest.warns(DataWarning, match=r"\{'constant': \['a'\]\}"):
+        encoding = learn({"a": [0.3, 0.1 + 0.2, 0.3], "b": [1.0, 2.0, 3.0]})
+    assert encoding.columns[0].deviation == 0
+    encoding = learn({"a": [0.3, 0.3 + 1e-12, 0.3], "b": [1.0, 2.0, 3.0]})
+    assert encoding.columns[0].deviation > 0
+
+
+def test_a_column_constant_but_for_missing_values_tells_only_those_apart():
+    encoding = learn({"a": [0.1, np.nan, 0.1] * 50, "b": np.arange(150.0)})
+    encoded = encoding.encode(open_table({"a": [0.1, np.nan, 7.0], "b": np.zeros(3)}))
+    assert encoded.rows[:, 0].tolist() == [1, 0, 1]
+    assert encoded.values[:, 0].tolist() == [0.0, 1.0, 0.0]
+    again = Encoding.from_dict(json.loads(json.dumps(encoding.as_dict())))
+    assert again == encoding
+
+
+def test_a_value_far_beyond_the_training_rows_is_refused_by_name_and_row():
+    encoding = learn({"a": [1.0, 3.0], "b": [1.0, 2.0]})
+    near = {"a": [1e9, -1e9], "b": [1.0, 1.0]}
+    assert np.isfinite(encoding.encode(open_table(near)).values).all()
+    with pytest.raises(DataError, match=r"'a' has 1 of 2 values more than 1e\+09 standard .*row 1"):
+        encoding.encode(open_table({"a": [1.0, 1e12], "b": [1.0, 1.0]}))
+    tiny = learn({"a": [1e-100, 3e-100], "b": [1.0, 2.0]})
+    with pytest.raises(DataError, match="1 of 1 values more than"):
+        tiny.encode(open_table({"a": [1e19], "b": [1.0]}))

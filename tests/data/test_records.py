@@ -8,7 +8,7 @@ from survtrace.data.covariates import infer_covariates, open_table
 from survtrace.data.encoding import learn_encoding
 from survtrace.data.outcome import read_outcome
 from survtrace.data.records import Layout
-from survtrace.data.time_grid import locate, quantile_cuts
+from survtrace.data.time_grid import StayScale, locate, quantile_cuts
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def layout(three_causes):
     X, y = three_causes
     table, outcome = open_table(X), read_outcome(y)
     encoding = learn_encoding(table, infer_covariates(table))
-    return Layout(encoding, quantile_cuts(outcome, 3), 3, (2.0, 4.0))
+    return Layout(encoding, quantile_cuts(outcome, 3), 3, StayScale(2.0, 4.0))
 
 
 def test_unpacked_is_what_was_packed(layout, three_causes):
@@ -58,10 +58,27 @@ def test_many_levels_and_no_numbers_are_no_trouble():
     X = {"code": [f"{number}" for number in range(300)]}
     table, y = open_table(X), {"event": [1] * 300, "duration": np.arange(1.0, 301)}
     layout = Layout(
-        learn_encoding(table, infer_covariates(table)), np.array([0.0, 300.0]), 1, (0.0, 1.0)
+        learn_encoding(table, infer_covariates(table)),
+        np.array([0.0, 300.0]),
+        1,
+        StayScale(0.0, 1.0),
     )
     encoded = layout.encoding.encode(table)
     assert layout.dtype["rows"].base == np.uint16
     cohort = layout.unpack(layout.pack(encoded, read_outcome(y), np.ones(300)))
     np.testing.assert_array_equal(cohort.rows.numpy(), encoded.rows)
     assert (cohort.values == 1).all()
+
+
+def test_an_event_beyond_the_last_cut_lies_on_disk_as_censored_at_it(layout, three_causes):
+    X, y = three_causes
+    end = np.quantile(y["duration"], 0.4)
+    short = Layout(layout.encoding, np.array([0.0, end]), 3, StayScale(2.0, 4.0, longest=end))
+    encoded, outcome = layout.encoding.encode(open_table(X)), read_outcome(y)
+    cohort = short.unpack(short.pack(encoded, outcome, np.ones(len(X))))
+    late = (y["duration"] > end).to_numpy()
+    assert y["event"][late].any()
+    assert not cohort.event[late].any()
+    np.testing.assert_array_equal(cohort.event[~late], y["event"][~late])
+    assert (cohort.fraction[late] == 1).all()
+    assert (cohort.stay[late] == np.float32((end - 2.0) / 4.0)).all()

@@ -14,6 +14,13 @@ def test_all_other_columns_are_covariates():
     assert roles.covariates(["id", "age", "months", "w", "sex", "cause"]) == ["age", "sex"]
 
 
+def test_labels_that_mean_censored_are_no_columns():
+    roles = read_roles({"event": "cause", "time": "months", "censored": ["alive", 1.0]})
+    assert roles.censored == ("alive", 1)
+    assert roles.covariates(["age", "cause", "months"]) == ["age"]
+    assert read_roles({"event": "cause", "time": "months", "censored": []}).censored == ()
+
+
 def test_a_column_that_is_not_there_is_named():
     with pytest.raises(DataError, match=r"no column 'month'; did you mean 'months'\?"):
         Roles("cause", "month").covariates(["cause", "months"])
@@ -32,6 +39,7 @@ def test_a_column_that_is_not_there_is_named():
         ({"event": [0, 1], "duration": [1.0, 2.0]}, "y must hold names of its columns"),
         ({"event": 1, "duration": "d"}, "y must hold names of its columns; got int"),
         ({"event": ["a", "b"], "duration": "d"}, r"event must be one column; got \['a', 'b'\]"),
+        ({"event": "a", "duration": "a"}, "event and duration must be two columns; got 'a'"),
     ],
     ids=str,
 )

@@ -64,3 +64,12 @@ def test_far_from_zero_nothing_is_lost():
     numbers = 1e9 + np.arange(1000.0)
     parts = [Spread.of(piece) for piece in np.split(numbers, 50)]
     assert reduce(add, parts).deviation == pytest.approx(np.arange(1000.0).std(), rel=1e-9)
+
+
+@pytest.mark.parametrize("value", [0.1, 0.3, 36.6, 1 / 3])
+def test_a_constant_is_constant_in_pieces_too(value):
+    parts = [Spread.of(np.full(n, value)) for n in (1000, 7, 313)]
+    whole = reduce(add, parts, Spread())
+    assert whole.is_constant
+    assert not (whole + Spread.of(np.array([value * (1 + 1e-12)]))).is_constant
+    assert not Spread().is_constant

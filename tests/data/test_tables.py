@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from survtrace import DataError
+from survtrace import DataError, DataWarning
+from survtrace.data.reading import Reading
 from survtrace.data.tables import likely_identifiers, read_table, split_outcome
 
 TABLE = pd.DataFrame({"age": [50.0, 60.5], "sex": ["f", "m"], "months": [3, 4], "died": [0, 1]})
@@ -71,10 +72,87 @@ def test_a_column_has_one_type_from_top_to_bottom(tmp_path):
     assert read_table(tmp_path / "t.csv")["code"].tolist() == values
 
 
-def test_another_separator_is_pointed_out(tmp_path):
+@pytest.mark.parametrize("sep", [";", "\t", "|", ","])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_separator_and_encoding_are_found_out(tmp_path, sep, encoding):
+    table = TABLE.rename(columns={"sex": "Größe, in cm"})
+    table.to_csv(tmp_path / "t.csv", index=False, sep=sep, encoding=encoding)
+    pd.testing.assert_frame_equal(read_table(tmp_path / "t.csv"), table)
+
+
+def test_another_encoding_is_taken_for_that_of_windows_and_said(tmp_path):
+    TABLE.assign(sex="männlich").to_csv(tmp_path / "t.csv", index=False, encoding="latin-1")
+    with pytest.warns(DataWarning, match=r"t\.csv: it is not UTF-8 and was read as cp1252"):
+        assert set(read_table(tmp_path / "t.csv")["sex"]) == {"männlich"}
+    told = read_table(tmp_path / "t.csv", Reading(encoding="latin-1"))
+    assert set(told["sex"]) == {"männlich"}
+    with pytest.raises(DataError, match="'klingon' is no encoding"):
+        read_table(tmp_path / "t.csv", Reading(encoding="klingon"))
+
+
+def test_a_separator_can_be_said(tmp_path):
+    (tmp_path / "t.csv").write_text("a:b\n1:2\n")
+    assert read_table(tmp_path / "t.csv", Reading(sep=":")).to_dict("list") == {"a": [1], "b": [2]}
     TABLE.to_csv(tmp_path / "t.csv", index=False, sep=";")
     with pytest.raises(DataError, match=r"t\.csv must be separated by ','; .* by ';'"):
+        read_table(tmp_path / "t.csv", Reading(sep=","))
+
+
+def test_names_that_occur_twice_are_refused(tmp_path):
+    (tmp_path / "t.csv").write_text("age,sex,age\n1,f,2\n")
+    with pytest.raises(DataError, match=r"must differ; \['age'\] occur more than once in t\.csv"):
         read_table(tmp_path / "t.csv")
+
+
+def test_columns_without_name_and_values_are_dropped(tmp_path):
+    (tmp_path / "t.csv").write_text("age;sex;;\n1;f;;\n2;m;;\n")
+    with pytest.warns(DataWarning, match="2 columns without name and values are left out"):
+        assert list(read_table(tmp_path / "t.csv")) == ["age", "sex"]
+
+
+def test_a_separator_too_many_does_not_shift_the_columns(tmp_path):
+    (tmp_path / "t.csv").write_text("age,sex\n1,f,\n2,m,\n")
+    assert read_table(tmp_path / "t.csv").to_dict("list") == {"age": [1, 2], "sex": ["f", "m"]}
+
+
+def test_row_names_of_r_are_no_column(tmp_path):
+    (tmp_path / "t.csv").write_text('"age","sex"\n"1",61,"f"\n"2",47,"m"\n')
+    assert read_table(tmp_path / "t.csv").to_dict("list") == {"age": [61, 47], "sex": ["f", "m"]}
+
+
+def test_codes_keep_their_leading_zeros(tmp_path):
+    (tmp_path / "t.csv").write_text("ward,age\n007,61\n012,47\n,50\n")
+    assert read_table(tmp_path / "t.csv")["ward"].dropna().tolist() == ["007", "012"]
+
+
+def test_the_word_none_is_a_level_not_a_gap(tmp_path):
+    (tmp_path / "t.csv").write_text("drug,age\nNone,61\nNA,47\n")
+    assert read_table(tmp_path / "t.csv")["drug"].tolist()[0] == "None"
+
+
+def test_points_group_thousands_where_decimals_have_commas(tmp_path):
+    (tmp_path / "t.csv").write_text("crp;platelets\n1,5;1.234\n0,3;250.000\n")
+    table = read_table(tmp_path / "t.csv")
+    assert table["platelets"].tolist() == ["1.234", "250.000"]
+    assert table.attrs["survtrace"]["decimal"] == ","
+
+
+def test_an_empty_file_is_refused(tmp_path):
+    (tmp_path / "t.csv").write_text("")
+    with pytest.raises(DataError, match=r"t\.csv is empty"):
+        read_table(tmp_path / "t.csv")
+
+
+def test_durations_written_with_commas_are_numbers():
+    _, y = split_outcome(TABLE.assign(months=["3,5", "4"]), "months", "died")
+    assert y["duration"].tolist() == [3.5, 4.0]
+
+
+def test_without_openpyxl_the_way_out_is_named(tmp_path, monkeypatch):
+    (tmp_path / "t.xlsx").write_bytes(b"")
+    monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
+    with pytest.raises(DataError, match=r"pip install 'survtrace\[excel\]'"):
+        read_table(tmp_path / "t.xlsx")
 
 
 def test_numbers_that_are_codes_become_categories():

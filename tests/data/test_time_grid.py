@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 from survtrace import DataError, DataWarning, SettingError
 from survtrace.curves import place
 from survtrace.data.outcome import read_outcome
-from survtrace.data.time_grid import checked_cuts, locate, quantile_cuts, warn_of_sparse_causes
+from survtrace.data.time_grid import (
+    StayScale,
+    checked_cuts,
+    end_follow_up,
+    locate,
+    quantile_cuts,
+    warn_of_late_events,
+    warn_of_sparse_causes,
+)
 
 
 def outcome(event, duration):
@@ -86,3 +94,29 @@ def test_a_cause_too_rare_for_the_grid_is_named():
     warn_of_sparse_causes(events, 1)
     with pytest.warns(DataWarning, match=r"intervals \(2\): \{'b': 1\}"):
         warn_of_sparse_causes(events, 2)
+
+
+def test_an_event_after_the_end_is_censored_there_and_one_at_the_end_is_not():
+    y = outcome([1, 2, 0, 1, 0], [1.0, 4.0, 4.0, 4.0 + 1e-9, 9.0])
+    ended = end_follow_up(y, 4.0)
+    assert ended.event.tolist() == [1, 2, 0, 0, 0]
+    assert ended.duration.tolist() == [1.0, 4.0, 4.0, 4.0, 4.0]
+    assert ended.causes == y.causes
+    assert y.event.tolist() == [1, 2, 0, 1, 0], "the outcome itself is left alone"
+
+
+def test_events_beyond_the_grid_are_counted_in_one_warning():
+    warn_of_late_events({1: 3, 2: 4}, {1: 3, 2: 4}, 24.0)
+    with pytest.warns(DataWarning, match=r"3 of 7 events lie beyond .* ends at 24: .*censored"):
+        warn_of_late_events({1: 3, 2: 4}, {1: 2, 2: 2}, 24.0)
+
+
+def test_stay_ends_with_the_grid_only_where_the_grid_leaves_out_events():
+    y = outcome([1, 0, 1, 0], [1.0, 2.0, 5.0, 9.0])
+    whole = StayScale.of(y, 5.0)
+    assert whole == StayScale(y.duration.mean(), y.duration.std())
+    assert whole.standardise(y.duration).std() == pytest.approx(1.0)
+    short = StayScale.of(y, 4.0)
+    assert short.longest == 4.0
+    assert short == StayScale.of(end_follow_up(y, 4.0), 4.0)._replace(longest=4.0)
+    assert len(set(short.standardise(np.array([4.0, 5.0, 9.0])))) == 1

@@ -80,6 +80,7 @@ def test_a_worker_killed_in_mid_epoch_changes_nothing(
     est = fit(SurvTRACE(**settings), files, ROLES, n_workers=2, storage=tmp_path / "storage")
     assert flag.exists(), "a worker was killed"
     assert_same(est, alone, three_causes[0])
+    assert est.censored_ == [0]
     left = [path.name for path in (tmp_path / "storage").iterdir()]
     assert [name.partition("-")[0] for name in left] == ["fit"], "the spool is gone"
 

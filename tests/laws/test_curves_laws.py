@@ -75,6 +75,55 @@ def test_for_one_cause_all_three_say_the_same(case):
     torch.testing.assert_close(net, gone, rtol=0, atol=1e-12)
 
 
+@st.composite
+def starts(draw, case):
+    """A time for each subject at which it is event-free: inside intervals, on cuts, beyond."""
+    hazard, cuts, _ = case
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    anywhere = rng.uniform(0, 1.2 * float(cuts[-1]), (hazard.shape[1], 1))
+    on_a_cut = rng.choice(cuts.numpy(), anywhere.shape)
+    return torch.from_numpy(np.where(rng.random(anywhere.shape) < 0.5, anywhere, on_a_cut))
+
+
+def conditional(hazard, cuts, start, times):
+    """Survival (subject, time) and incidence (subject, cause, time), averaged over members."""
+    left, place = curves.after(hazard, cuts, start, times.view(1, -1))
+    share = curves.member_shares(hazard, curves.place(start, cuts))
+    survival = (share * curves.survival(left, place)).sum(0)
+    return survival, (share.unsqueeze(2) * curves.incidence(left, place)).sum(0)
+
+
+@given(st.data())
+def test_the_future_of_survivors_is_coherent_however_few_they_are(data):
+    hazard, cuts, times = data.draw(anything())
+    start = data.draw(starts((hazard, cuts, times)))
+    survival, incidence = conditional(hazard, cuts, start, times)
+    total = survival + incidence.sum(1)
+    torch.testing.assert_close(total, torch.ones_like(total), rtol=0, atol=1e-12)
+    assert ((survival >= 0) & (survival <= 1 + 1e-12)).all()
+    assert (survival.diff() <= 1e-15).all()
+    assert (incidence.diff() >= -1e-15).all()
+    early = (times.view(1, -1) <= start).unsqueeze(1).expand(incidence.shape)
+    assert (incidence[early] == 0).all()
+
+
+@given(st.data())
+def test_it_is_the_rest_of_the_curve_over_survival_where_that_is_no_rounding_noise(data):
+    hazard, cuts, times = data.draw(anything(largest=1.0))
+    start = data.draw(starts((hazard, cuts, times)))
+    begin, later = curves.place(start, cuts), torch.maximum(times.view(1, -1), start)
+    alive = curves.survival(hazard, begin).mean(0)
+    place = curves.place(later, cuts)
+    survival, incidence = conditional(hazard, cuts, start, times)
+    rest = curves.survival(hazard, place).mean(0) / alive
+    torch.testing.assert_close(survival, rest, rtol=1e-12, atol=1e-12)
+    since = curves.incidence(hazard, place) - curves.incidence(hazard, begin)
+    known = (alive > 1e-3).squeeze(1)
+    torch.testing.assert_close(
+        incidence[known], (since.mean(0) / alive.unsqueeze(1))[known], rtol=0, atol=1e-12
+    )
+
+
 @given(anything())
 def test_net_incidence_is_never_below_incidence(case):
     hazard, cuts, times = case

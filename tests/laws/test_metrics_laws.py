@@ -14,6 +14,8 @@ from survtrace.metrics import (
     auc,
     auc_at,
     bootstrap,
+    brier_score,
+    brier_score_at,
     censoring_survival,
     compare,
     concordance_antolini,
@@ -26,9 +28,11 @@ from survtrace.metrics import (
     nelson_aalen,
 )
 from survtrace.metrics.pairs import pair_totals
+from survtrace.metrics.weights import read_weights
 
 often = settings(deadline=None, max_examples=80)
 CONCORDANCES = [concordance_paper, concordance_cause_specific]
+TIES = st.sampled_from(["left-limit", "scikit-survival"])
 
 
 @st.composite
@@ -59,6 +63,10 @@ def half_for_ties(first, second):
     return (first > second) + 0.5 * (first == second)
 
 
+def inverse_by(G, ties, t):
+    return np.nan_to_num(G.inverse_before(t) if ties == "left-limit" else G.inverse(t))
+
+
 def ratio(weight, concordant):
     return np.nan if weight.sum() == 0 else (weight * concordant).sum() / weight.sum()
 
@@ -80,17 +88,17 @@ def test_fast_totals_equal_the_sum_over_all_pairs(cohort):
 
 
 @often
-@given(cohorts(), st.sampled_from([None, 1.5, 2.0, 4.0]))
-def test_concordance_of_the_paper_equals_its_definition(cohort, horizon):
+@given(cohorts(), st.sampled_from([None, 1.5, 2.0, 4.0]), TIES)
+def test_concordance_of_the_paper_equals_its_definition(cohort, horizon, ties):
     y, estimate, _ = cohort
     G = censoring_survival(y, cause=1)
     i, j = all_pairs(y)
     t, event = y.duration, y.event
     case = (event == 1) & (t < (horizon or np.inf)) & (t <= G.last_usable)
     after = (t[i] < t[j]) | ((t[i] == t[j]) & (event[j] != 1))
-    weight = np.where(case[i] & after, np.nan_to_num(G.inverse(t))[i] ** 2, 0)
+    weight = np.where(case[i] & after, inverse_by(G, ties, t)[i] ** 2, 0)
     expected = ratio(weight, half_for_ties(estimate[i], estimate[j]))
-    ours = quietly(concordance_paper, y, estimate, horizon, cause=1)
+    ours = quietly(concordance_paper, y, estimate, horizon, cause=1, ties=ties)
     assert ours == pytest.approx(expected, abs=1e-10, nan_ok=True)
 
 
@@ -128,18 +136,18 @@ def test_antolini_concordance_equals_its_definition(cohort):
 
 
 @often
-@given(cohorts(), st.sampled_from(["all", "event_free"]))
-def test_area_equals_its_definition(cohort, controls):
+@given(cohorts(), st.sampled_from(["all", "event_free"]), TIES)
+def test_area_equals_its_definition(cohort, controls, ties):
     y, estimate, _ = cohort
     G, time = censoring_survival(y), 2.0
     i, j = all_pairs(y)
-    t, inverse = y.duration, np.nan_to_num(G.inverse(y.duration))
+    t, inverse = y.duration, inverse_by(G, ties, y.duration)
     case = np.where((t <= time) & (y.event == 1), inverse, 0)
     other = np.where((t <= time) & (y.event == 2) & (controls == "all"), inverse, 0)
     control = np.where(t > time, np.nan_to_num(G.inverse(time)), other)
     expected = ratio(case[i] * control[j], half_for_ties(estimate[i], estimate[j]))
     expected = expected if time <= G.last_usable else np.nan
-    ours = quietly(auc, y, estimate, [time], cause=1, controls=controls)[0]
+    ours = quietly(auc, y, estimate, [time], cause=1, controls=controls, ties=ties)[0]
     assert ours == pytest.approx(expected, abs=1e-10, nan_ok=True)
 
 
@@ -266,3 +274,81 @@ def test_d_calibration_of_a_cause_accepts_the_truth_and_refuses_an_exaggeration(
         wrong = d_calibration_incidence(y, at_end**0.5, at_horizon**0.5, 1.5, cause=1, bins=5)
         assert wrong.p_value < 0.01
     assert np.mean(np.array(p_values) < 0.05) <= 0.12
+
+
+@often
+@given(cohorts(), st.sampled_from([0.5, 1.5, 2.0, 4.0]))
+def test_mean_weights_are_one_if_an_event_is_weighted_just_before_it(cohort, time):
+    y = cohort[0]
+    weights = read_weights(None, y)
+    if time <= weights.censoring.last_usable:
+        assert weights.by(time).mean() == pytest.approx(1, abs=1e-12)
+
+
+def test_mean_weights_exceed_one_if_an_event_is_weighted_at_its_own_time():
+    y, _, _ = yearly_cohort(2000, seed=0)
+    assert read_weights(None, y).by(4.0).mean() == pytest.approx(1, abs=1e-12)
+    assert read_weights(None, y, "scikit-survival").by(4.0).mean() > 1.05
+
+
+def yearly_cohort(n, seed):
+    """One cause and censoring in whole years; an event in the year of its censoring is seen."""
+    rng = np.random.default_rng(seed)
+    hazard = 0.25 * np.exp(rng.normal(size=n))
+    latent = np.ceil(rng.exponential(1 / hazard))
+    censoring = np.ceil(rng.uniform(0, 9, n))
+    event = (latent <= censoring).astype(int)
+    return read_outcome({"event": event, "duration": np.minimum(latent, censoring)}), hazard, rng
+
+
+def test_the_true_incidence_wins_the_brier_score_with_durations_in_years():
+    y, hazard, _ = yearly_cohort(20_000, seed=0)
+    truth = 1 - np.exp(-np.outer(hazard, [2.0, 4.0, 6.0]))
+    bent = [truth**power for power in (0.8, 0.9, 1.0, 1.1, 1.2)]
+    for score in (brier_score, integrated_brier_score):
+        found = [np.mean(score(y, each, [2.0, 4.0, 6.0])) for each in bent]
+        assert np.argmin(found) == 2
+    at_its_own_time = [
+        integrated_brier_score(y, each, [2.0, 4.0, 6.0], ties="scikit-survival") for each in bent
+    ]
+    assert np.argmin(at_its_own_time) != 2
+
+
+@often
+@given(cohorts(), st.sampled_from(["brier", "ibs", "auc", "paper", "cause specific"]), TIES)
+def test_influences_are_the_derivative_by_a_subjects_multiplicity(cohort, name, ties):
+    """A subject counted k times more moves the score by k influences, weights included."""
+    y, estimate, _ = cohort
+    k = 10_000
+
+    def score(outcome, values):
+        named = {"cause": 1} if name == "cause specific" else {"cause": 1, "ties": ties}
+        if name == "brier":
+            return quietly(brier_score_at, outcome, values / 3, 1.5, **named)
+        if name == "ibs":
+            curves = np.outer(values / 3, [1, 2])
+            return quietly(integrated_brier_score, outcome, curves, [1.0, 2.0], **named)
+        if name == "auc":
+            return quietly(auc_at, outcome, values, 1.5, **named)
+        concordance = concordance_paper if name == "paper" else concordance_cause_specific
+        return quietly(concordance, outcome, values, 2.0, **named)
+
+    n = len(y)
+    rows = np.append(np.repeat(np.arange(n), k // n), 0)
+    whole, more = score(y, estimate), score(y.take(rows), estimate[rows])
+    if not np.isnan(whole):
+        per_copy = whole.influence[0] * n / (len(rows) - 1)
+        gained = float(more) - float(score(y.take(rows[:-1]), estimate[rows[:-1]]))
+        assert gained == pytest.approx(per_copy, abs=2e-3 * max(abs(per_copy), 1 / k))
+
+
+@often
+@given(cohorts(), st.sampled_from([concordance_paper, concordance_cause_specific, auc_at]))
+def test_intervals_stay_within_zero_and_one_and_hold_the_score(cohort, score):
+    y, estimate, _ = cohort
+    found = quietly(score, y, estimate, 2.0, cause=1)
+    if not np.isnan(found):
+        low, high = found.interval()
+        assert 0 <= low <= found <= high <= 1
+        if found in (0.0, 1.0):
+            assert high - low > 0.01

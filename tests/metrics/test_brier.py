@@ -56,8 +56,8 @@ def test_rounding_errors_of_probabilities_are_tolerated():
         ([[0, 0], [0, 1.4], [np.nan, 0], [0, 0]], TIMES, r"\[0, 1\]; 2 of 8 .*row 1, 1.4"),
         (np.zeros((3, 2)), TIMES, "incidence has 3 rows and y has 4"),
         (np.zeros((4, 3)), TIMES, r"with 2 times; got shape \(4, 3\)"),
-        (np.zeros((4, 2)), [-1.0, 2.0], "not negative; 1 of 2 values do not .first: row 0, -1.0"),
-        (np.zeros((4, 2)), [1.0, np.nan], "not negative; 1 of 2 values do not .first: row 1, nan"),
+        (np.zeros((4, 2)), [-1.0, 2.0], "not negative; 1 of 2 .*first: entry 0, -1.0"),
+        (np.zeros((4, 2)), [1.0, np.nan], "not negative; 1 of 2 .*first: entry 1, nan"),
         (np.zeros((4, 2)), [[1.0, 2.0]], "times must be a flat sequence"),
     ],
 )

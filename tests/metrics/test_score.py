@@ -43,3 +43,42 @@ def test_the_error_of_a_mean_is_the_textbook_one():
 def test_an_undefined_score_has_an_undefined_error():
     assert np.isnan(Score.undefined(3))
     assert np.isnan(Score.undefined(3).standard_error)
+
+
+def within(value, error, n_effective=50):
+    return Score(value, np.array([error]), n_effective=n_effective)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.001, 0.5, 0.98, 1.0])
+@pytest.mark.parametrize("error", [0.0, 0.02, 0.3])
+def test_the_interval_of_a_bounded_score_stays_within_its_bounds(value, error):
+    low, high = within(value, error).interval()
+    assert 0 <= low <= value <= high <= 1
+
+
+def test_without_an_error_seen_the_interval_is_that_of_as_many_subjects():
+    low, high = within(1.0, 0.0, n_effective=50).interval()
+    assert (low, high) == (pytest.approx(50 / (50 + 1.959964**2)), 1.0)
+    assert within(1 - 1e-15, 1e-17).interval() == pytest.approx((low, high))
+    assert within(0.0, 0.0).interval() == pytest.approx((0.0, 1 - low))
+
+
+def test_far_from_its_bounds_the_interval_is_nearly_normal():
+    assert within(0.6, 0.001).interval() == pytest.approx((0.59804, 0.60196), abs=1e-5)
+
+
+def test_a_bounded_score_that_cannot_vary_is_a_point():
+    assert within(0.25, 0.0).interval() == (0.25, 0.25)
+
+
+def test_an_undefined_bounded_score_has_no_interval():
+    assert np.isnan(within(np.nan, np.nan).interval()).all()
+
+
+def test_independent_errors_are_added_and_cancel_in_a_difference():
+    first = Score(0.4, np.array([0.03]), np.array([0.04]))
+    second = Score(0.3, np.array([0.0]), np.array([0.04]))
+    assert first.standard_error == pytest.approx(0.05)
+    assert first.minus(second).standard_error == pytest.approx(0.03)
+    without = Score(0.3, np.array([0.0]))
+    assert first.minus(without).standard_error == pytest.approx(0.05)

@@ -53,6 +53,35 @@ def test_incidence_beyond_usable_follow_up_is_nan_with_a_warning():
     assert np.isnan(result.p_value)
 
 
+def test_bins_with_few_expected_events_are_taken_together():
+    rng = np.random.default_rng(0)
+    at_horizon = rng.uniform(0.1, 0.5, 400)
+    at_end = at_horizon * rng.random(400)
+    hit = rng.random(400) < at_horizon
+    y = {"event": np.where(hit, 1, 2), "duration": np.ones(400)}
+    result = d_calibration_incidence(y, at_end, at_horizon, 1.0, cause=1)
+    expected = [np.clip(at_horizon - low, 0, 0.1).sum() for low in np.arange(10) / 10]
+    assert result.freedom == sum(each >= 10 for each in expected)
+    assert len(result.proportions) == 10
+    assert result.p_value > 0.01
+
+
+def test_events_that_were_said_to_be_impossible_are_refused():
+    nothing = np.zeros(30)
+    never = d_calibration_incidence(ended(30), nothing, nothing, 30.0)
+    assert never.p_value == 0
+    other = d_calibration_incidence(
+        ended(30, event=2) | {"event": [1] + [2] * 29}, nothing, nothing, 30.0, cause=2
+    )
+    assert other.p_value == 0
+
+
+def test_all_subjects_certain_of_the_event_leave_one_degree_of_freedom_less():
+    at_end = (np.arange(100) + 0.5) / 100
+    result = d_calibration_incidence(ended(100), at_end, np.ones(100), 100.0, bins=5)
+    assert (result.freedom, result.p_value) == (4, pytest.approx(1))
+
+
 def test_bad_input_is_refused():
     with pytest.raises(SettingError, match="bins must be 2 or more; got 1"):
         d_calibration(ended(3), [0.1, 0.2, 0.3], bins=1)

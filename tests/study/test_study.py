@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 
@@ -16,6 +17,7 @@ from survtrace.study import benchmark, presets, protocol
 from survtrace.study.presets import Preset, seeded, without_seed
 from survtrace.study.protocol import Task, random_splits
 from survtrace.study.runner import Job, run_jobs
+from survtrace.study.scoring import score_predictions
 from survtrace.study.search import search_settings
 from survtrace.study.tables import as_latex, as_markdown, compare_with, summarise
 
@@ -60,6 +62,29 @@ def test_missing_split_files_are_named(tmp_path, monkeypatch):
     protocol.load_task.cache_clear()
     with pytest.raises(DataError, match=r"splits_flchain\.npz.*Set SURVTRACE_DATA_HOME"):
         protocol.load_task("flchain")
+
+
+def test_only_the_cohorts_of_table_2_are_scored_by_the_rule_of_scikit_survival(shared_data):
+    protocol.load_task.cache_clear()
+    names = ["metabric", "metabric:val", "support", "flchain", "linear"]
+    found = [protocol.load_task(name).ties for name in names]
+    assert found == ["scikit-survival"] * 3 + ["left-limit"] * 2
+
+
+def test_a_task_says_how_its_scores_are_weighted(small_task):
+    one_cause = small_task.y.assign(event=(small_task.y["event"] > 0).astype(int))
+    years = np.ceil(small_task.y["duration"] / 12)
+    times = {"horizons": np.array([2.0, 3.0, 4.0]), "grid": np.array([1.0, 2.0, 3.0, 4.0])}
+    task = replace(small_task, y=one_cause.assign(duration=years), truth=None, **times)
+    split = task.splits[0]
+    n_times = sum(map(len, task.times(split)))
+    incidence = np.tile(np.linspace(0.1, 0.5, n_times), (len(split.test), 1, 1))
+    incidence += np.linspace(0, 0.1, len(split.test))[:, np.newaxis, np.newaxis]
+    theirs = replace(task, ties="scikit-survival")
+    left_limit, at_time = (score_predictions(incidence, each, split) for each in (task, theirs))
+    moved = ["C50", "B50", "B75", "IBS"]
+    assert (left_limit[moved] != at_time[moved]).all(axis=None)
+    np.testing.assert_array_equal(left_limit["AJ"], at_time["AJ"])
 
 
 def test_horizons_come_from_training_rows_alone(small_task):

@@ -45,7 +45,10 @@ CASES = {
         {"n_members": 3, "max_epochs": 12, "patience": 1, "lr": 0.03, "random_state": 3},
     ),
     "weighted": (240, {"batch_size": 35, "ips": "paper"}),
-    "one validation subject": (13, {"batch_size": 5, "n_intervals": 1}),
+    "one validation subject": (
+        17,
+        {"batch_size": 5, "n_intervals": 1, "validation_fraction": 0.06},
+    ),
 }
 LOSSES = ["survival_loss", "mortality_loss", "stay_loss", "validation_loss"]
 

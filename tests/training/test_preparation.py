@@ -83,10 +83,57 @@ def test_nothing_is_learned_from_an_evaluation_set(draw_cohort, three_causes):
 
 def test_cuts_come_from_the_data_or_from_the_user(one_cause):
     assert len(prepared(one_cause).cuts) == 4
-    assert prepared(one_cause, time_grid=[2, 5]).cuts.tolist() == [0.0, 2.0, 5.0]
+    assert prepared(one_cause, time_grid=[2, 25]).cuts.tolist() == [0.0, 2.0, 25.0]
     X, y = one_cause
     with pytest.raises(DataError, match="at least one subject must have an event"):
         prepared((X, y.assign(event=0)), time_grid=[2, 5])
+
+
+def stopped_at(y, end):
+    """The outcome of a study that stopped at ``end``."""
+    event = y["event"].where(y["duration"] <= end, 0)
+    return y.assign(event=event, duration=y["duration"].clip(upper=end))
+
+
+@pytest.mark.parametrize("ips", ["none", "paper", "stabilised", "covariates"])
+@pytest.mark.parametrize("with_evaluation", [False, True])
+def test_a_grid_that_ends_early_prepares_the_cohort_of_a_study_that_stopped_there(
+    draw_cohort, three_causes, ips, with_evaluation
+):
+    """Draws, intervals, events, stay and weights, to the bit: no later event leaves a trace."""
+    (X, y), (more_X, more_y) = three_causes, draw_cohort(40, 3, seed=9)
+    early, late = (more_X, stopped_at(more_y, 3.0)), (more_X, more_y)
+    given = {"time_grid": [1, 3], "ips": ips}
+    n_late = int(((y["duration"] > 3) & (y["event"] > 0)).sum())
+    words = rf"{n_late} of {(y['event'] > 0).sum()} events lie beyond the time grid, which ends at"
+    with pytest.warns(DataWarning, match=words) as caught:
+        cut = prepared((X, y), late if with_evaluation else None, **given)
+    assert len(caught) == 1
+    stopped = prepared((X, stopped_at(y, 3.0)), early if with_evaluation else None, **given)
+    for name, ours, theirs in zip(cut.cohort._fields, cut.cohort, stopped.cohort, strict=True):
+        assert torch.equal(ours, theirs), name
+    for ours, theirs in zip(cut.draws, stopped.draws, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    used = np.unique(cut.draws.training)
+    np.testing.assert_array_equal(cut.trained_on.duration, y["duration"].to_numpy()[used])
+
+
+def test_events_of_validation_rows_beyond_the_last_training_event_are_censored_there(three_causes):
+    X, y = three_causes
+    held = validation_of(three_causes)
+    late = y.copy()
+    late.loc[held, "duration"] = 1e4
+    ready = prepared((X, late), seeds=[1])
+    held = ready.draws.validation[0]
+    assert (ready.cohort.event[held] == 0).all()
+    assert (ready.cohort.fraction[held] == 1).all()
+
+
+def test_a_grid_that_ends_before_the_first_event_is_refused(one_cause):
+    X, y = one_cause
+    first = y["duration"][y["event"] > 0].min()
+    with pytest.raises(DataError, match=r"at least one event must lie within the time grid; it en"):
+        prepared((X, y), time_grid=[first / 2])
 
 
 def test_stay_is_standardised_on_training_rows(one_cause):

@@ -1,9 +1,12 @@
 """A cohort on disk is prepared as one in memory is; a fit from a file is as good."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from survtrace import DataError, DataWarning, SettingError, SurvTRACE, load
+from survtrace.data import spool as spool_module
 from survtrace.data.blocks import CohortFiles
 from survtrace.data.covariates import open_table
 from survtrace.data.draws import hold_out
@@ -162,6 +165,62 @@ def test_a_cohort_without_events_is_refused(three_causes, tmp_path):
     files = stored(X, y.assign(event=0), tmp_path / "t.parquet")
     with pytest.raises(DataError, match="at least one subject must have an event"):
         prepare_streamed(files, **DEFAULTS).__enter__()
+
+
+def test_a_grid_that_ends_early_writes_the_cohort_of_a_study_that_stopped_there(
+    three_causes, path, tmp_path
+):
+    X, y = three_causes
+    late = y["duration"] > 3
+    early = y.assign(event=y["event"].mask(late, 0), duration=y["duration"].clip(upper=3.0))
+    given = {**DEFAULTS, "time_grid": [1, 3]}
+    with (
+        pytest.warns(DataWarning, match=r"\d+ of \d+ events lie beyond the time grid") as caught,
+        prepare_streamed(CohortFiles(path, read_roles(ROLES), block_rows=50), **given) as cut,
+    ):
+        pass
+    assert len(caught) == 1
+    with prepare_streamed(stored(X, early, tmp_path / "e.parquet"), **given) as stopped:
+        pass
+    assert list(cut.content()) == list(stopped.content())
+    assert cut.trained_on.duration.max() > 3
+    soon = {**DEFAULTS, "time_grid": [1e-9]}
+    with pytest.raises(DataError, match="at least one event must lie within the time grid"):
+        prepare_streamed(CohortFiles(path, read_roles(ROLES)), **soon).__enter__()
+
+
+def test_a_disk_too_small_is_refused_before_anything_is_written(path, monkeypatch, tiny):
+    monkeypatch.setattr(spool_module.shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
+    with pytest.raises(DataError, match=r"needs 5,280 bytes .*1,000 are free\. Set .* TMPDIR"):
+        SurvTRACE(**tiny).fit(path, ROLES)
+
+
+def test_a_file_teaches_who_is_censored_as_memory_does(three_causes, tmp_path, tiny):
+    X, y = three_causes
+    words = y["event"].map({0: "well", 1: "a", 2: "b", 3: "c"})
+    stored(X, y.assign(event=words), tmp_path / "t.parquet")
+    with pytest.raises(DataError, match="nobody is censored, though there are several labels"):
+        SurvTRACE(**tiny).fit(tmp_path / "t.parquet", ROLES)
+    est = SurvTRACE(**tiny).fit(tmp_path / "t.parquet", {**ROLES, "censored": "Well"})
+    assert (est.causes_, est.censored_) == (["a", "b", "c"], ["well"])
+    assert est.score(tmp_path / "t.parquet", ROLES) == pytest.approx(
+        est.score(X, y.assign(event=words)), abs=1e-12
+    )
+    stored(X, y, tmp_path / "t.parquet")
+    codes = SurvTRACE(**tiny).fit(tmp_path / "t.parquet", ROLES)
+    assert codes.censored_ == [0]
+    np.testing.assert_array_equal(est.predict(X), codes.predict(X))
+
+
+def test_a_file_without_anybody_censored_is_accepted_with_one_warning(three_causes, tmp_path):
+    X, y = three_causes
+    files = stored(X, y.assign(event=1), tmp_path / "t.parquet")
+    with (
+        pytest.warns(DataWarning, match="nobody is censored") as caught,
+        prepare_streamed(files, **DEFAULTS) as streamed,
+    ):
+        assert streamed.trained_on.causes == (1,)
+    assert len(caught) == 1
 
 
 def test_the_scratch_file_is_closed_whatever_happens(path):

@@ -28,7 +28,8 @@ from survtrace.errors import DataError, DataWarning
 from survtrace.estimator import SurvTRACE
 from survtrace.explain import attention_rollout
 from survtrace.naming import INCIDENCE, SURVIVAL, column_names
-from survtrace.prediction import Forecast, choose_device, read_times, threads
+from survtrace.prediction import Forecast, choose_device, read_times
+from survtrace.threads import threads
 
 Array = NDArray[np.float64]
 NAMED = 20  # columns named in a message, at most
@@ -39,7 +40,7 @@ CHUNK = 1_000
 class Prediction(BaseModel):
     """Curves of each subject; survival and the incidences of all causes sum to 1.
 
-    A standard deviation is null where there is one member, which has none.
+    Standard deviations are between members; null if there is only one.
     """
 
     times: list[float]
@@ -107,16 +108,16 @@ class Answers:
             times=asked.tolist(),
             causes=self.causes,
             survival=mean[:, 0].tolist(),
-            survival_std=deviation[:, 0].tolist(),
+            survival_std=_or_none(deviation[:, 0]),
             incidence=mean[:, 1:].tolist(),
-            incidence_std=deviation[:, 1:].tolist(),
+            incidence_std=_or_none(deviation[:, 1:]),
             warnings=words,
         )
 
     def attention(self, subject: Mapping[str, Any]) -> Attention:
         """Attention between the covariates of one subject."""
         with heard() as words:
-            weights = _finite(self.est.attention(self._table([subject])))
+            weights = self.est.attention(self._table([subject]))
         return Attention(
             covariates=list(self.covariates),
             attention=attention_rollout(weights)[0].tolist(),
@@ -179,9 +180,7 @@ class Answers:
                 X, asked, _all_states, after or None, with_std=True
             )
         assert deviation is not None
-        if self.est.network_.shape.n_members == 1:  # nobody to disagree with
-            return asked, _finite(mean), np.full_like(deviation, np.nan)
-        return asked, _finite(mean), _finite(deviation)
+        return asked, mean, deviation
 
     def _table(self, subjects: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         """A column for each covariate; other names are refused."""
@@ -245,20 +244,14 @@ def heard() -> Iterator[list[str]]:
     words.extend(dict.fromkeys(said))
 
 
-def _all_states(hazard: Tensor, at: Place, start: Place | None) -> Tensor:
+def _all_states(hazard: Tensor, at: Place) -> Tensor:
     survival, incidence = curves.survival(hazard, at), curves.incidence(hazard, at)
-    if start is not None:
-        incidence = incidence - curves.incidence(hazard, start)
     return torch.cat([survival.unsqueeze(2), incidence], dim=2)
 
 
-def _finite(values: Any) -> Any:
-    if not np.isfinite(values).all():
-        raise DataError(
-            "covariates must be of the size seen in fit; some are so large that the network's "
-            "numbers overflow. Check them, or leave them out as unknown."
-        )
-    return values
+def _or_none(values: Array) -> Any:
+    """Lists of numbers, None where they are not known."""
+    return np.where(np.isnan(values), None, values).tolist()  # type: ignore[call-overload]
 
 
 def _column(values: list[Any], kind: Kind) -> Any:

@@ -109,12 +109,14 @@ def check(
     X = frame.drop(columns=list(dict.fromkeys(aside)))
     outcome, trouble = None, None
     if duration and event:
-        with rows_named("line", 2):
+        is_text = not table.suffix.endswith(("parquet", "feather", "xlsx", "xlsm"))
+        with rows_named("line", 2) if is_text else rows_named("row", 1):
             try:
                 outcome = _read_outcome(frame, duration, event, censored)
             except DataError as error:
                 trouble = error
-    plan = plan_columns(open_table(X), outcome, columns=entries)
+    opened = open_table(X)
+    plan = plan_columns(opened, outcome, columns=entries).with_idle(opened)
     if write is not None:
         _draft(plan, entries, write, duration, event, ids or ())
     shown = {
@@ -215,7 +217,8 @@ def _candidates(frame: pd.DataFrame, name: re.Pattern[str]) -> list[str]:
     """Columns that may hold the duration, or the event, by their names and values."""
     wanted = [str(each) for each in frame.columns if name.search(str(each))]
     if name is _EVENT:
-        return [each for each in wanted if 2 <= frame[each].nunique(dropna=False) <= MOST_LABELS]
+        few = [each for each in wanted if 2 <= frame[each].nunique(dropna=False) <= MOST_LABELS]
+        return sorted(few, key=lambda each: frame[each].count(), reverse=True)
     from survtrace.data.text_numbers import parse_numbers
 
     found = []

@@ -18,8 +18,8 @@ def align_rows(X: Any, given: Any, name: str) -> Any:
 
     Equal labels, or no labels on one side: rows belong together by position. The same labels in
     another order: by label, with a warning. Other labels: `DataError`. A default index (0, 1, ...)
-    says nothing of its own, so that rows go by position; unless the other side has the same
-    numbers in another order, where both could be meant: `DataError`.
+    only counts rows, which go by position then; unless the other side has the same numbers in
+    another order, or a run of numbers that overlaps, where either could be meant: `DataError`.
 
     Examples
     --------
@@ -55,23 +55,21 @@ def _order(index: pd.Index[Any], other: pd.Index[Any], name: str) -> NDArray[np.
     if len(index) != len(other) or index.equals(other):
         return None
     if _is_default(index) or _is_default(other):
-        if _counts_rows(index) and _counts_rows(other):
+        if _may_be_labels(index) and _may_be_labels(other):
             raise DataError(
-                f"X and {name} must have their rows in the same order; their row labels are the "
-                "same numbers in another order, and one of them may only count rows. To go by "
-                f"label, pass {name}.loc[X.index]; to go by position, reset the index of both: "
-                ".reset_index(drop=True)."
+                f"X and {name} must have the same row labels; theirs are numbers that differ in "
+                "order or by a few rows, and one of them may only count rows. To go by label, pass "
+                f"{name}.loc[X.index]; to go by position, .reset_index(drop=True) on both."
             )
         return None
     repeated = [side for side, labels in (("X", index), (name, other)) if not labels.is_unique]
-    positions = None if repeated else other.get_indexer(index)
-    if positions is None or (positions < 0).any():
-        n_absent = int((~index.isin(other)).sum())
+    absent = index[~index.isin(other)]
+    if repeated or len(absent):
         seen = (
             f"labels of {' and '.join(repeated)} occur more than once"
             if repeated
-            else f"{n_absent} of {len(index)} labels of X are not among those of {name} "
-            f"(first: {index[positions < 0][0]!r})"
+            else f"{len(absent)} of {len(index)} labels of X are not among those of {name} "
+            f"(first: {absent[0]!r})"
         )
         raise DataError(
             f"X and {name} must have the same row labels; {seen}. Build both from the same table, "
@@ -83,15 +81,18 @@ def _order(index: pd.Index[Any], other: pd.Index[Any], name: str) -> NDArray[np.
         DataWarning,
         stacklevel=6,
     )
-    return positions
+    return np.asarray(other.get_indexer(index))
 
 
 def _is_default(index: pd.Index[Any]) -> bool:
     return isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
 
 
-def _counts_rows(index: pd.Index[Any]) -> bool:
-    """Whether the labels are the numbers 0, 1, ... in any order."""
+def _may_be_labels(index: pd.Index[Any]) -> bool:
+    """Whether the labels are 0, 1, ... in any order, or a run of numbers that begins among them."""
     if index.dtype.kind not in "iuf":
         return False
-    return bool(np.array_equal(np.sort(index.to_numpy()), np.arange(len(index))))
+    labels = index.to_numpy()
+    run = np.arange(len(index))
+    shifted = abs(labels[0]) < len(index) and np.array_equal(labels, labels[0] + run)
+    return bool(shifted or np.array_equal(np.sort(labels), run))

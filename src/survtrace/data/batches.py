@@ -170,5 +170,5 @@ def shuffled(numbers: Int[Tensor, " row"], seed: list[int]) -> Int[Tensor, " row
     [0, 1, 2, 3, 4]
     """
     state = np.random.SeedSequence(seed).generate_state(1, np.uint64)
-    generator = torch.Generator(numbers.device).manual_seed(int(state[0] >> 1))
+    generator = torch.Generator(numbers.device).manual_seed(int(state[0]) >> 1)
     return numbers[torch.randperm(len(numbers), generator=generator, device=numbers.device)]

@@ -11,7 +11,12 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from survtrace.data.censoring_labels import MOST_CAUSES, LabelCounts, Meaning, read_meaning
+from survtrace.data.censoring_labels import (
+    MOST_CAUSES,
+    LabelCounts,
+    Meaning,
+    read_meaning,
+)
 from survtrace.data.columns import numbers
 from survtrace.data.covariates import Covariate, infer_covariates
 from survtrace.data.outcome import Outcome, count_labels, read_outcome
@@ -76,17 +81,16 @@ class CohortFiles:
         This is a pass of its own over the two columns of the outcome: who is censored must be known
         before the first block is read.
         """
-        counts = LabelCounts({}, {})
+        counts = LabelCounts()
         with readable(self.path):
             names = [self.roles.event, self.roles.duration]
             require_columns(parquet_columns(self.path), names)
             for number, piece in enumerate(parquet_pieces(self.path, names, self.block_rows)):
                 y, first_row = self._outcome(piece), number * self.block_rows
-                found = count_labels(y, self.roles.censored, first_row)
-                counts = LabelCounts.join([counts, found])
-                if len(counts.n) > 100 * MOST_CAUSES:
+                counts |= count_labels(y, self.roles.censored, first_row)
+                if len(counts) > 100 * MOST_CAUSES:
                     break  # an identifier, which is refused below
-        return read_meaning(counts, self.roles.censored)
+        return read_meaning(counts, self.roles.censored, name=self.roles.event)
 
     def blocks(
         self,

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from survtrace.data.blocks import Block
-from survtrace.data.censoring_labels import sort_causes
 from survtrace.data.columns import Column, Levels, read_column
 from survtrace.data.covariates import Covariate
 from survtrace.data.encoding import Encoding, learn_column, warn_of_idle_columns
+from survtrace.data.event_labels import sort_causes
 from survtrace.data.outcome import Outcome, shifted
 from survtrace.data.sample import Sample
 from survtrace.data.summary import Counts, Spread, Summary, summarise

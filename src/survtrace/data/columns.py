@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple, cast
 
 import narwhals as nw
@@ -10,10 +11,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from survtrace.data.covariates import Covariate
+from survtrace.data.magnitude import beyond_float, require_magnitude
 from survtrace.data.missing import MARKERS, is_plain_number
 from survtrace.data.text_numbers import parse_distinct
 from survtrace.data.units import same_unit
-from survtrace.errors import DataError, row_name
+from survtrace.errors import DataError, DataWarning, row_name
 
 
 class Levels(NamedTuple):
@@ -37,9 +39,14 @@ def read_column(table: nw.DataFrame[Any], covariate: Covariate, first_row: int =
     >>> read_column(table, Covariate("sex", "categorical"))
     Levels(place=array([ 0, -1,  1]), text=['f', 'm'])
     """
-    if covariate.kind == "numerical":
-        return numbers(table, covariate, first_row)
-    return levels(table, covariate)
+    if covariate.kind == "categorical":
+        return levels(table, covariate)
+    try:
+        values = numbers(table, covariate, first_row)
+    except OverflowError:
+        values = beyond_float(table[covariate.name].to_list())
+    require_magnitude(values, covariate.name, first_row)
+    return values
 
 
 def numbers(
@@ -104,7 +111,7 @@ def _numbers_in_text(
     unreadable = np.append(read.unreadable, False)[place]
     if unreadable.any():
         first = int(np.flatnonzero(unreadable)[0])
-        text = texts[place[first]]
+        text = texts[place[first]][:40]
         why = "could be one of two numbers" if read.ambiguous[place[first]] else "is no number"
         raise DataError(
             f"column {covariate.name!r} is numerical; {unreadable.sum()} of {len(place)} values "
@@ -115,6 +122,15 @@ def _numbers_in_text(
             f"{row_name(first_row + first)}, {text!r} {why}). Correct them, or leave them empty.",
         )
     _require_same_unit(read.units, covariate)
+    if read.kinds and not covariate.in_text:
+        kinds = sorted({kind for some in read.kinds.values() for kind in some})
+        n_changed = np.isin(place, [i for i, text in enumerate(texts) if text in read.kinds]).sum()
+        warnings.warn(
+            f"column {covariate.name!r} holds numbers written as text, which it did not in fit: "
+            f"{', '.join(kinds)}, in {n_changed} of {len(place)} values. They are read as numbers.",
+            DataWarning,
+            stacklevel=4,
+        )
     return np.append(read.numbers, np.nan)[place]
 
 
@@ -232,7 +248,8 @@ def _factorise_pandas(series: pd.Series[Any]) -> tuple[NDArray[np.intp], list[An
     if str(series.dtype).startswith("dictionary<"):  # it would name levels that do not occur
         import pyarrow
 
-        values = pyarrow.array(values).to_pandas().array
+        coded = pyarrow.array(values)
+        values = coded.cast(coded.type.value_type).to_pandas().to_numpy()
     elif isinstance(series.dtype, np.dtype):
         values = series.to_numpy()
     place, distinct = pd.factorize(values)

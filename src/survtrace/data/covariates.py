@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any, Literal
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from survtrace.data.real_numbers import is_complex
 from survtrace.errors import DataError, DataWarning, SettingError
 
 Kind = Literal["numerical", "categorical"]
@@ -36,6 +38,8 @@ class Covariate:
         What to show beside and in place of the name.
     low, high
         The smallest and largest number that are possible; others are refused.
+    in_text
+        Whether the numbers that were learned from were written as text.
     levels
         Levels in their spelling; a text that differs in case or spaces only is one of them.
     """
@@ -49,6 +53,7 @@ class Covariate:
     label: str = ""
     low: float | None = None
     high: float | None = None
+    in_text: bool = False
     levels: tuple[str, ...] = ()
 
     @property
@@ -93,10 +98,11 @@ def open_table(X: Any) -> nw.DataFrame[Any]:
     if sparse.issparse(X):
         raise DataError("X must be a dense table; got a sparse matrix. Pass X.toarray().")
     if isinstance(X, Mapping):
-        X = pd.DataFrame(X)
+        X = _frame_of_mapping(X)
     if isinstance(X, pd.DataFrame):
         X = X.set_axis([str(name) for name in X.columns], axis=1)
         _require_distinct(list(X.columns))
+        _refuse_complex(X)
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame) else _table_of_array(X)
 
@@ -107,17 +113,57 @@ def _require_distinct(names: list[str]) -> None:
         raise DataError(f"column names must differ; {repeated} occur more than once. Rename them.")
 
 
+def _frame_of_mapping(X: Mapping[Any, Any]) -> pd.DataFrame:
+    if X and all(np.ndim(values) == 0 for values in X.values()):
+        raise DataError(
+            "X must be a table with a row for each subject; got a mapping with one value for each "
+            "column. One subject is a table of one row: pd.DataFrame([row])."
+        )
+    try:
+        return pd.DataFrame(X)
+    except OverflowError:  # whole numbers beyond any float, which are refused by name later
+        return pd.DataFrame({name: np.array(values, dtype=object) for name, values in X.items()})
+    except ValueError as error:
+        raise DataError(
+            f"X must be a table with a row for each subject; a mapping needs columns of one "
+            f"length ({error}). Pass a frame."
+        ) from None
+
+
+def _refuse_complex(X: pd.DataFrame) -> None:
+    """Refuse columns of complex numbers, whose imaginary part would be lost."""
+    for name, column in X.items():
+        doubtful = pd.api.types.is_complex_dtype(column)
+        if column.dtype.kind == "O":
+            doubtful = pd.api.types.infer_dtype(column) in ("complex", "mixed")
+        if doubtful and is_complex(column.to_numpy()):
+            raise DataError(
+                f"covariates must be real numbers; column {name!r} holds complex ones. Split the "
+                "parts."
+            )
+
+
 def _table_of_array(X: Any) -> nw.DataFrame[Any]:
-    array = np.asarray(X)
-    if array.dtype.kind == "c":
+    if isinstance(X, Sequence) and X and all(isinstance(row, Mapping) for row in X):
+        raise DataError(
+            "X must be a table with a row for each subject; got a list of mappings. "
+            "Make it a frame: pd.DataFrame(rows)."
+        )
+    array = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
+    if array.dtype.kind == "c" or (array.dtype == object and is_complex(array)):
         raise DataError("X must hold real numbers; Complex data not supported. Split the parts.")
     if array.ndim != 2:
         raise DataError(
             f"X must be a table with a row for each subject; got shape {array.shape}. "
-            "Expected 2D array; Reshape your data, for example X.reshape(-1, 1)."
+            "Expected 2D array; Reshape your data: X.reshape(1, -1) if it is one subject, "
+            "X.reshape(-1, 1) if it is one covariate."
         )
+    # Of a masked array, pandas makes what is masked a missing value.
     frame = pd.DataFrame(array, columns=[f"x{j}" for j in range(array.shape[1])])
-    return nw.from_native(frame.infer_objects() if array.dtype == object else frame)
+    if array.dtype == object:
+        with suppress(OverflowError):  # whole numbers beyond any float are refused by name later
+            frame = frame.infer_objects()
+    return nw.from_native(frame)
 
 
 def infer_covariates(
@@ -220,7 +266,19 @@ def kind_of(series: nw.Series[Any]) -> Kind:
 
 
 def _kind_of_objects(series: nw.Series[Any]) -> Kind:
-    kind = pd.api.types.infer_dtype(series.to_list(), skipna=True)
+    values = series.to_list()
+    odd = next((v for v in values if isinstance(v, list | dict | set | np.ndarray)), None)
+    if odd is not None:
+        raise DataError(
+            f"column {series.name!r} holds a {type(odd).__name__} in a cell; a covariate is one "
+            "value a row."
+        )
+    kind = pd.api.types.infer_dtype(values, skipna=True)
+    if kind == "complex":
+        raise DataError(
+            f"column {series.name!r} holds complex numbers; covariates must be real. Split the "
+            "parts."
+        )
     if kind.startswith(("date", "time", "period")):
         raise DataError(
             f"column {series.name!r} holds dates or times ({kind}), which have no scale of "

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from survtrace.data.columns import Column, Levels, plain_text, read_column
 from survtrace.data.covariates import Covariate, select_columns
+from survtrace.data.magnitude import require_within_reach
 from survtrace.data.summary import Counts, Summary, summarise
 from survtrace.errors import DataWarning
 
@@ -41,7 +42,9 @@ class Encoded(NamedTuple):
 class Scale:
     """A numerical covariate: two rows of the embedding table, "missing" and its own.
 
-    ``low``, ``typical`` and ``high`` are the 1, 50 and 99 % quantiles of the training rows.
+    ``low``, ``typical`` and ``high`` are the 1, 50 and 99 % quantiles of the training rows. A
+    ``deviation`` of 0 says that all their values were the same, to rounding: nothing was learned
+    from them, and any value is encoded as 0 (a missing one still as missing).
     """
 
     mean: float
@@ -62,7 +65,10 @@ class Scale:
     def encode(self, values: NDArray[np.float64]) -> Encoded:
         """Standardise; a missing value becomes 1 times the missing row."""
         missing = np.isnan(values)
-        scaled = ((values - self.mean) / self.deviation).astype(np.float32)
+        scaled = np.zeros(len(values), dtype=np.float32)
+        if self.deviation > 0:
+            with np.errstate(over="ignore"):  # the caller refuses infinity
+                scaled[:] = (values - self.mean) / self.deviation
         scaled[missing] = 1.0
         return Encoded((~missing).astype(np.int32), scaled)
 
@@ -130,6 +136,11 @@ class Encoding:
         return np.cumsum([0, *(column.n_rows for column in self.columns)])
 
     @property
+    def missing_rows(self) -> tuple[int, ...]:
+        """The row of "missing" of each covariate."""
+        return tuple(int(first) + MISSING for first in self.first_rows[:-1])
+
+    @property
     def silent_rows(self) -> tuple[int, ...]:
         """The rows of "missing" and "unseen"."""
         return tuple(
@@ -150,6 +161,7 @@ class Encoding:
         for j, (covariate, column) in enumerate(zip(self.covariates, self.columns, strict=True)):
             rows, values = column.encode(read_column(table, covariate, first_row))
             whole.rows[:, j], whole.values[:, j] = rows + blocks[j], values
+            require_within_reach(whole.values[:, j], covariate.name, first_row)
             if covariate.kind == "categorical" and (n_unseen := np.count_nonzero(rows == UNSEEN)):
                 unseen[covariate.name] = int(n_unseen)
         _warn_of_unseen(unseen)
@@ -218,7 +230,7 @@ def learn_column(summary: Summary, values: Any) -> Scale | Categories:
     """
     if isinstance(summary, Counts):
         return Categories(tuple(sorted(summary.levels)), summary.typical)
-    mean, deviation = summary.mean, summary.deviation or 1.0
+    mean, deviation = summary.mean, 0.0 if summary.is_constant else summary.deviation
     present = values[~np.isnan(values)]
     if not len(present):
         return Scale.around(mean, deviation)

@@ -13,16 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from survtrace.data.censoring_labels import (
     EMPTY,
+    Followed,
     LabelCounts,
     Meaning,
-    is_date,
     label_numbers,
     named_labels,
-    plain_label,
     read_meaning,
     refuse_dates,
-    sort_causes,
 )
+from survtrace.data.event_labels import is_date, plain_label, sort_causes
 from survtrace.data.outcome_columns import (
     EXAMPLE,
     as_column,
@@ -30,8 +29,11 @@ from survtrace.data.outcome_columns import (
     columns_by_name,
     duration_numbers,
     require_same_length,
+    short,
 )
 from survtrace.errors import DataError, DataWarning, row_name
+
+UNKNOWN_DURATIONS = (99, 888, 999, 8888, 9999, 88888, 99999, 999999)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +135,7 @@ def read_outcome(
     censored: Any = None,
     zero_duration: str | float = "raise",
     first_row: int = 0,
+    event_name: str | None = None,
     ask: bool = True,
 ) -> Outcome:
     """Check an outcome given in any accepted form and number its causes.
@@ -146,15 +149,18 @@ def read_outcome(
         Labels known beforehand, in their order; any other label is refused, unless it means
         censored. By default the sorted labels found.
     censored
-        The label or labels that mean censored, and these alone (``[]`` for none); by default 0 and
-        the usual words. With ``causes`` it names labels that mean censored besides 0 and the usual
-        words, and need not occur.
+        The label or labels that mean censored, and these alone (``[]`` for none); by default what
+        ``y.attrs["censored"]`` of a pandas frame says, or else 0 and the usual words. With
+        ``causes`` it names labels that mean censored besides 0 and the usual words, and need not
+        occur.
     zero_duration
         What an event at duration 0 gets: ``"raise"``, or ``"shift"`` to half the smallest
         positive duration, or a duration of its own. (A subject censored at 0 says nothing;
         `informative` drops it.)
     first_row
         What errors call the first subject, if these are a piece of a larger table.
+    event_name
+        What the event column was called in the table: 1 may mean censored in a column "alive".
     ask
         Whether to stop if nobody is censored though there are several labels. A whole table needs
         that; the subjects of a fold may all have had an event.
@@ -169,14 +175,19 @@ def read_outcome(
     events, durations = columns_by_name(y)
     require_same_length(events, durations)
     duration = checked_durations(durations, first_row)
+    noted = y.attrs if isinstance(y, pd.DataFrame) else {}
+    part = censored is None and "censored" in noted
+    censored = noted["censored"] if part else censored
     place, labels = _checked_labels(events, censored, first_row)
     if causes is not None:
         meaning = Meaning(tuple(causes), named_labels(censored) or ())
+        _refuse_both(meaning)
     elif (settled := _settled(y)) is not None:
         meaning = Meaning(sort_causes(label for label in labels if label != 0), settled)
     else:
         counts = _count(place, labels, duration)
-        meaning = read_meaning(counts, censored, ask=ask)
+        name = event_name or str(noted.get("event_name", "event"))
+        meaning = read_meaning(counts, censored, name=name, ask=ask, part=part)
     event = _event_numbers(labels, meaning)[place]
     duration = _shift_zero_durations(duration, event, zero_duration, first_row)
     return Outcome(duration, event, meaning.causes, meaning.censored)
@@ -213,6 +224,21 @@ def warn_if_complete(outcome: Outcome) -> None:
         warnings.warn(
             f"nobody is censored: all {len(outcome)} subjects have an event. If that is wrong, "
             "mark those without one by 0.",
+            DataWarning,
+            stacklevel=4,
+        )
+
+
+def warn_of_unknown_durations(outcome: Outcome) -> None:
+    """Say that the longest duration looks like a code for "not known", such as 9999."""
+    longest = outcome.duration.max(initial=0.0)
+    others = outcome.duration[outcome.duration < longest].max(initial=0.0)
+    n_longest = int((outcome.duration == longest).sum())
+    if longest in UNKNOWN_DURATIONS and n_longest > 1 and 2 * others < longest:
+        warnings.warn(
+            f"duration is {longest:g} for {n_longest} of {len(outcome)} subjects, and at most "
+            f"{others:g} for all others; such a number often means that it is not known. If so, "
+            "drop these subjects.",
             DataWarning,
             stacklevel=4,
         )
@@ -255,7 +281,7 @@ def _checked_labels(
     events: NDArray[Any], censored: Any, first_row: int
 ) -> tuple[NDArray[np.int64], list[Any]]:
     """Each subject's place in a list of distinct labels; whole numbers as int, none missing."""
-    if events.dtype.kind == "M":
+    if events.dtype.kind in "mM":
         events = np.array([None if np.isnat(date) else date for date in events], dtype=object)
     place, values = pd.factorize(events, use_na_sentinel=False)
     raw = list(values) if values.dtype == object else values.tolist()
@@ -282,7 +308,7 @@ def _refuse_invalid(place: NDArray[Any], raw: list[Any], labels: list[Any], firs
     seen = (
         "event must be 0 for censored subjects, or a cause as a whole number above 0 or as text; "
         f"{bad.sum()} of {len(bad)} are not (first: {row_name(first_row + first)}, "
-        f"{raw[place[first]]!r})."
+        f"{short(raw[place[first]])})."
     )
     if not missing.any():
         raise DataError(f"{seen} Drop or correct these subjects.")
@@ -301,11 +327,24 @@ def _is_invalid(label: Any) -> bool:
 def _count(
     place: NDArray[np.int64], labels: Sequence[Any], duration: NDArray[np.float64]
 ) -> LabelCounts:
-    counts = np.bincount(place, minlength=len(labels)).tolist()
-    followed = np.bincount(place, weights=duration, minlength=len(labels)).tolist()
-    return LabelCounts(
-        dict(zip(labels, counts, strict=True)), dict(zip(labels, followed, strict=True))
-    )
+    n = np.bincount(place, minlength=len(labels))
+    total = np.bincount(place, weights=duration, minlength=len(labels))
+    shortest, longest = np.full(len(labels), np.inf), np.full(len(labels), -np.inf)
+    np.minimum.at(shortest, place, duration)
+    np.maximum.at(longest, place, duration)
+    columns = zip(*(values.tolist() for values in (n, total, shortest, longest)), strict=True)
+    return LabelCounts(zip(labels, (Followed(*column) for column in columns), strict=True))
+
+
+def _refuse_both(meaning: Meaning) -> None:
+    """Refuse labels that are said to mean censored where they are known as causes."""
+    both = [label for label in meaning.censored if label in meaning.causes]
+    if both:
+        raise DataError(
+            f"a label must be a cause or mean censored; {both} was a cause in the fit. Code the "
+            "events as there: Surv.from_arrays(event, duration, censored=...) gives 0 to those "
+            "who are censored."
+        )
 
 
 def _event_numbers(labels: Sequence[Any], meaning: Meaning) -> NDArray[np.int64]:

@@ -109,13 +109,9 @@ def checked_durations(durations: NDArray[Any], first_row: int = 0) -> NDArray[np
 
 def duration_numbers(durations: NDArray[Any], first_row: int = 0) -> NDArray[np.float64]:
     """Durations as floats, missing ones as NaN."""
-    kind = "" if durations.dtype == object else durations.dtype.kind
-    if kind == "":
-        kind = {"timedelta": "m", "timedelta64": "m", "datetime": "M", "date": "M"}.get(
-            pd.api.types.infer_dtype(durations, skipna=True).removesuffix("64"), ""
-        )
-    if kind in ("m", "M"):
-        what = durations.dtype if durations.dtype != object else type(durations[0]).__name__
+    kind = pd.api.types.infer_dtype(durations) if durations.dtype == object else ""
+    if durations.dtype.kind in "mM" or kind.startswith(("date", "timedelta")):
+        what = kind or durations.dtype
         raise DataError(
             f"duration must be a number; got {what}. "
             "Subtract the start date and convert, for example (end - start).dt.days.",
@@ -140,10 +136,11 @@ def _read_texts(durations: NDArray[Any], first_row: int) -> NDArray[np.float64]:
     if bad.any():
         raise _no_numbers(durations, bad, first_row)
     if "bound" in read.changes or len(read.units) > 1:
-        unclear = "bounds such as '<1'" if "bound" in read.changes else f"units {list(read.units)}"
+        bound = next((text for text in durations if set(str(text)) & set("<>\u2264\u2265~+")), "")
+        unclear = f"bounds such as {bound!r}" if bound else f"units {list(read.units)}"
         raise DataError(
-            f"duration must be a number in one unit; the column holds {unclear}. "
-            "Convert it to days, months or years as numbers."
+            f"duration must be a number in one unit; the column holds {unclear}. Convert it to "
+            "days, months or years as numbers, and say in the event column who is censored."
         )
     texts = sum(isinstance(value, str) and bool(value.strip()) for value in durations)
     changes = "".join(f", {kind}: {n}" for kind, n in read.changes.items())
@@ -160,9 +157,21 @@ def _no_numbers(durations: NDArray[Any], bad: NDArray[np.bool_], first_row: int)
     first = int(np.flatnonzero(bad)[0])
     return DataError(
         f"duration must be a number; {bad.sum()} of {len(bad)} are not "
-        f"(first: {row_name(first_row + first)}, {durations[first]!r}). "
+        f"(first: {row_name(first_row + first)}, {short(durations[first])}). "
         "Convert the column to days, months or years as numbers."
     )
+
+
+def short(value: Any, most: int = 40) -> str:
+    """A value as it is written in Python, cut if it is long.
+
+    Examples
+    --------
+    >>> short(10**400, most=8)
+    '10000000...'
+    """
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def _is_number(value: Any) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from survtrace.data.alignment import align_rows
+from survtrace.data.censoring_labels import ask_about_cause
 from survtrace.data.covariates import open_table
 from survtrace.data.outcome import Outcome, read_outcome
 from survtrace.data.roles import names_columns, read_roles
@@ -13,12 +14,13 @@ from survtrace.errors import DataError
 
 
 class Pair(NamedTuple):
-    """What a user passes: covariates, outcome, the labels that mean censored, and weights."""
+    """What a user passes: covariates, outcome and weights; what is said of the event column."""
 
     X: Any
     y: Any
-    censored: Any = None
     sample_weight: Any = None
+    censored: Any = None
+    event_name: str | None = None
 
 
 def pair(X: Any, y: Any, sample_weight: Any = None) -> Pair:
@@ -35,19 +37,24 @@ def pair(X: Any, y: Any, sample_weight: Any = None) -> Pair:
         X = open_table(X).to_native()
     if names_columns(y):
         return _by_roles(X, y, sample_weight)
-    return Pair(X, align_rows(X, y, "y"), None, align_rows(X, sample_weight, "sample_weight"))
+    return Pair(X, align_rows(X, y, "y"), align_rows(X, sample_weight, "sample_weight"))
 
 
 def read_scored(est: Any, X: Any, y: Any) -> tuple[Any, Outcome]:
     """Covariates, and the outcome in the causes of a fitted estimator."""
-    X, y, censored, _ = pair(X, y)
+    given = pair(X, y)
+    noted = getattr(given.y, "attrs", {})  # see `split_outcome`
+    censored = noted.get("censored") if given.censored is None else given.censored
+    name = given.event_name or noted.get("event_name")
+    if censored is None and name is not None:
+        ask_about_cause(name, est.causes_)
     outcome = read_outcome(
-        y,
+        given.y,
         causes=est.causes_,
         censored=getattr(est, "censored_", ()) if censored is None else censored,
         zero_duration=getattr(est, "zero_duration", "raise"),
     )
-    return X, outcome
+    return given.X, outcome
 
 
 def _by_roles(X: Any, y: Mapping[Any, Any], sample_weight: Any) -> Pair:
@@ -55,12 +62,12 @@ def _by_roles(X: Any, y: Mapping[Any, Any], sample_weight: Any) -> Pair:
     covariates = table.select(roles.covariates(table.columns)).to_native()
     named = {roles.event: "event", roles.duration: "duration"}
     outcome = table.select(list(named)).rename(named).to_native()
-    if roles.weight is None:
-        weight = align_rows(X, sample_weight, "sample_weight")
-        return Pair(covariates, outcome, roles.censored, weight)
-    if sample_weight is not None:
+    weight = align_rows(X, sample_weight, "sample_weight")
+    if roles.weight is not None and weight is None:
+        weight = table[roles.weight].to_numpy()
+    elif roles.weight is not None:
         raise DataError(
             "sample weights must be given once; got sample_weight and the column "
             f"{roles.weight!r} in y. Leave one of them out."
         )
-    return Pair(covariates, outcome, roles.censored, table[roles.weight].to_numpy())
+    return Pair(covariates, outcome, weight, roles.censored, roles.event)

@@ -1,4 +1,4 @@
-"""How a table file is written: separator, decimal mark, encoding, sheet, missing marks."""
+"""How a table file is written: separator, decimal mark, encoding, sheet, missing markers."""
 
 from __future__ import annotations
 

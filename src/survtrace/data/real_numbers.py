@@ -31,10 +31,10 @@ def real_numbers(values: Any, name: str) -> NDArray[np.float64]:
 
 def refuse_masked(values: Any, name: str) -> None:
     """Refuse a masked array with masked values: where one is needed, it may not be missing."""
-    if not isinstance(values, np.ma.MaskedArray) or values.dtype.names:
+    if not np.ma.is_masked(values) or values.dtype.names:
         return
-    mask = np.ma.getmaskarray(values).reshape(len(values), -1) if values.ndim else np.array([[0]])
-    masked = mask.any(axis=1)
+    mask = np.atleast_1d(np.asarray(values.mask, dtype=bool))
+    masked = np.atleast_1d(mask.any(axis=tuple(range(1, mask.ndim))))
     if masked.any():
         raise DataError(
             f"{name} must not be missing; {masked.sum()} of {len(masked)} values are masked "

@@ -14,21 +14,21 @@ from survtrace.data.batches import Cohort
 from survtrace.data.encoding import Encoded, Encoding, Scale
 from survtrace.data.outcome import Outcome
 from survtrace.data.spool import Records
-from survtrace.data.time_grid import locate
+from survtrace.data.time_grid import StayScale, end_follow_up, locate
 
 
 @dataclass(frozen=True)
 class Layout:
     """How a subject becomes a record: numbers of rows in the smallest type, no values that are 1.
 
-    ``stay`` are mean and deviation of the durations; ``weight`` is the mean sample weight, or None
-    where all subjects weigh the same.
+    ``stay`` standardises durations; ``weight`` is the mean sample weight, or None where all
+    subjects weigh the same. Follow-up ends with the last cut.
     """
 
     encoding: Encoding
     cuts: NDArray[np.float64]
     n_causes: int
-    stay: tuple[float, float]
+    stay: StayScale
     weight: float | None = None
 
     @cached_property
@@ -55,9 +55,10 @@ class Layout:
         records = np.empty(len(outcome), self.dtype)
         records["rows"] = encoded.rows - self.encoding.first_rows[:-1]
         records["values"] = encoded.values[:, self._numerical]
-        records["interval"], records["fraction"] = locate(outcome.duration, self.cuts)
-        records["event"] = outcome.event
-        records["stay"] = (outcome.duration - self.stay[0]) / self.stay[1]
+        ended = end_follow_up(outcome, self.cuts[-1])
+        records["interval"], records["fraction"] = locate(ended.duration, self.cuts)
+        records["event"] = ended.event
+        records["stay"] = self.stay.standardise(outcome.duration)
         if self.weight is not None:
             records["weight"] = weight / self.weight
         return records

@@ -57,9 +57,9 @@ def names_columns(y: Any) -> bool:
     >>> names_columns({"event": "cause", "time": "months"}), names_columns({"event": ["a"]})
     (True, False)
     """
-    if not isinstance(y, Mapping):
+    if not isinstance(y, Mapping) or not isinstance(y.get("event"), str):
         return False
-    return all(isinstance(y.get(role, ""), str) for role in ("event", *DURATION_NAMES))
+    return all(isinstance(y.get(role, ""), str) for role in DURATION_NAMES)
 
 
 def read_roles(y: Any) -> Roles:

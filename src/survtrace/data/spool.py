@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
-from typing import Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from survtrace.errors import DataError
 
 Records = NDArray[np.void]
+MORE_ROOM = "Set the variable TMPDIR to a folder with more room."
 
 
 @runtime_checkable
@@ -58,18 +60,24 @@ class Spool:
 
     def __init__(self, dtype: np.dtype[np.void], folder: str | Path | None = None) -> None:
         self.dtype = dtype
+        self.folder = scratch_folder(folder)
         self._sizes: list[int] = []
         self._digest = hashlib.sha256()
         self._lock = Lock()
-        with _room():
-            self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
+        with disk_errors(self.folder):
+            self._file: Any = tempfile.TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115
 
     def append(self, records: Records) -> None:
         """Write one more block."""
-        content = records.tobytes()
-        with _room(), self._lock:
+        content = memoryview(records.tobytes())
+        with disk_errors(self.folder), self._lock:
             self._file.seek(0, os.SEEK_END)
-            self._file.write(content)
+            written = 0
+            while written < len(content):  # a raw file may take a part, as when a disk fills up
+                n_bytes = self._file.write(content[written:])
+                if not n_bytes:
+                    raise OSError(f"{len(content) - written} of {len(content)} bytes not written")
+                written += n_bytes
         self._digest.update(content)
         self._sizes.append(len(records))
 
@@ -83,8 +91,15 @@ class Spool:
             end = first + int(starts[block + 1] - starts[block])
             with self._lock:
                 self._file.seek(int(starts[block]))
-                self._file.readinto(content[first:end])
-            first = end
+                while first < end:
+                    n_bytes = self._file.readinto(content[first:end])
+                    if not n_bytes:
+                        raise DataError(
+                            "the scratch file of the encoded cohort has become shorter than what "
+                            f"was written to it, by {end - first} bytes of block {block}. Fit "
+                            "again, with TMPDIR set to a folder on a sound disk."
+                        )
+                    first += n_bytes
         return records
 
     @property
@@ -108,13 +123,36 @@ class Spool:
         self.close()
 
 
+def scratch_folder(folder: str | Path | None = None) -> Path:
+    """The folder given, or else the system's folder for temporary files."""
+    return Path(tempfile.gettempdir() if folder is None else folder)
+
+
+def require_space(n_bytes: int, folder: Path, way_out: str = MORE_ROOM) -> None:
+    """Refuse to begin writing what the disk has no room for.
+
+    Examples
+    --------
+    >>> require_space(10**18, Path("."))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    survtrace.errors.DataError: the encoded cohort needs 1,000,000,000,000,000,000 bytes ...
+    """
+    with disk_errors(folder, way_out):
+        free = shutil.disk_usage(folder).free
+    if n_bytes > free:
+        raise DataError(
+            f"the encoded cohort needs {n_bytes:,} bytes of scratch space in {folder}; {free:,} "
+            f"are free. {way_out}"
+        )
+
+
 @contextmanager
-def _room() -> Iterator[None]:
+def disk_errors(folder: Path, way_out: str = MORE_ROOM) -> Iterator[None]:
     """Say in our words that the disk is full, or closed to us."""
     try:
         yield
     except OSError as error:
         raise DataError(
-            f"the encoded cohort could not be written to {tempfile.gettempdir()} "
-            f"({error.strerror or error}). Set the variable TMPDIR to a folder with more room."
+            f"the encoded cohort could not be written to {folder} ({error.strerror or error}). "
+            f"{way_out}"
         ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from math import inf, sqrt
 
@@ -9,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from survtrace.data.columns import Column, Levels
+
+ROUNDING = 4 * sys.float_info.epsilon
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,12 @@ class Spread:
 
     @property
     def is_constant(self) -> bool:
-        """Whether all values that are there are the same."""
-        return self.smallest == self.largest
+        """Whether all values that are there are the same, to rounding.
+
+        The standard deviation does not say so: that of a column of 0.1 is 1e-17, not 0.
+        """
+        largest = max(abs(self.smallest), abs(self.largest))
+        return self.n > 0 and self.largest - self.smallest <= ROUNDING * largest
 
 
 @dataclass(frozen=True)

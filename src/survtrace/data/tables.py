@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from survtrace.data.excel import EXCEL, read_sheet
+from survtrace.data.outcome import read_outcome
 from survtrace.data.parquet import parquet_columns, parquet_pieces, parquet_schema
 from survtrace.data.reading import Reading
 from survtrace.data.text_files import (
@@ -20,11 +22,12 @@ from survtrace.data.text_files import (
     drop_empty,
     find_decimal,
     find_format,
+    has_leading_zeros,
     remark,
     text_source,
 )
 from survtrace.data.text_numbers import parse_distinct, parse_numbers
-from survtrace.errors import DataError
+from survtrace.errors import DataError, DataWarning
 
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".feather")
 READABLE = (*SUFFIXES, ".txt", ".txt.gz", *EXCEL)
@@ -75,6 +78,8 @@ def _read_text(path: Path, reading: Reading) -> tuple[pd.DataFrame, str]:
     source = text_source(path)
     found = find_format(source, reading)
     table = pd.read_csv(source, **found.options())
+    if str(path) != STANDARD and has_leading_zeros(path, found):
+        table = _with_codes_as_text(table, path, found)
     if found.row_names:
         table = table.reset_index(drop=True)
     require_separated(path, list(table.columns), found.sep)
@@ -85,6 +90,17 @@ def _read_text(path: Path, reading: Reading) -> tuple[pd.DataFrame, str]:
     if decimal == "," and str(path) != STANDARD:
         table = _with_points_as_text(table, path, found)
     return table, decimal
+
+
+def _with_codes_as_text(table: pd.DataFrame, path: Path, found: TextFormat) -> pd.DataFrame:
+    """Columns in which numbers have leading zeros ("007"), as the texts they are."""
+    names = [str(name) for name, dtype in table.dtypes.items() if dtype.kind in "iuf"]
+    if not names or found.row_names:
+        return table
+    options: dict[str, Any] = found.options()
+    texts = pd.read_csv(path, **options, usecols=names, dtype=dict.fromkeys(names, object))
+    codes = [n for n in names if texts[n].str.fullmatch(r"\s*0[0-9]+\s*").eq(True).any()]
+    return table.assign(**{name: texts[name] for name in codes})
 
 
 def _with_points_as_text(table: pd.DataFrame, path: Path, found: TextFormat) -> pd.DataFrame:
@@ -119,6 +135,7 @@ def split_outcome(
     event: str,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
+    censored: Sequence[Any] | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Covariates and outcome of a table that holds both.
 
@@ -132,6 +149,9 @@ def split_outcome(
         Columns that are no covariates.
     categorical
         Covariates whose numbers are codes; they get a category dtype.
+    censored
+        Labels that mean censored, where the usual words do not. The outcome keeps them in its
+        ``attrs``, beside the name of the event column, where `read_outcome` finds both.
 
     Examples
     --------
@@ -143,16 +163,23 @@ def split_outcome(
     require_columns(table.columns, [duration, event, *drop, *categorical])
     X = table.drop(columns=[duration, event, *drop])
     X = X.astype({name: "category" for name in categorical if name in X})
+    if categorical:
+        X.attrs[HINTS] = {**X.attrs.get(HINTS, {}), "categorical": list(categorical)}
     y = pd.DataFrame({"event": table[event], "duration": _numbers_in(table, duration)})
+    y.attrs["event_name"] = event
+    if censored is not None:
+        with warnings.catch_warnings(action="ignore", category=DataWarning):  # the fit warns
+            read_outcome(y, censored=censored, zero_duration=0.0)  # refuses labels not there
+        y.attrs["censored"] = list(censored)
     return X, y
 
 
 def _numbers_in(table: pd.DataFrame, name: str) -> pd.Series[Any]:
-    """A column of numbers that may be written as text; as it is, if some are no numbers."""
-    column = table[name]
-    if column.dtype.kind != "O":
+    """A column of numbers in the decimal mark of its file; as it is, if some are no numbers."""
+    column, decimal = table[name], table.attrs.get(HINTS, {}).get("decimal")
+    if column.dtype.kind != "O" or not decimal:
         return column
-    read = parse_numbers(column, table.attrs.get(HINTS, {}).get("decimal") or None)
+    read = parse_numbers(column, decimal)
     return column if read.unreadable.any() else pd.Series(read.numbers, column.index, name=name)
 
 

@@ -6,6 +6,7 @@ import codecs
 import csv
 import gzip
 import io
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -197,6 +198,21 @@ def _encoding(
         return "utf-8", ()
     words = f"it is not UTF-8 and was read as {FALLBACK}; say --encoding (Reading(encoding=)) if "
     return FALLBACK, (f"{words}letters look wrong",)
+
+
+def has_leading_zeros(path: Path, found: TextFormat) -> bool:
+    """Whether some value of a file may begin with a zero and a digit; a quick look at the bytes."""
+    if found.encoding == "utf-16":
+        return True
+    start = re.compile(rb'(?:^|[\n"' + re.escape(found.sep.encode()) + rb"])0[0-9]")
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rb") as file:
+        end = b""
+        while part := file.read(2**20):
+            if start.search(end + part):
+                return True
+            end = part[-2:]
+    return False
 
 
 def _is_utf8(part: bytes) -> bool:

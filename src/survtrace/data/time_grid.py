@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from math import inf
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.data.outcome import Outcome
+from survtrace.data.real_numbers import real_numbers
 from survtrace.errors import DataError, DataWarning, SettingError
 
 
@@ -26,9 +29,11 @@ def quantile_cuts(outcome: Outcome, n_intervals: int) -> NDArray[np.float64]:
     """
     event_times = outcome.duration[outcome.event > 0]
     if len(event_times) == 0:
+        meant = f" by {', '.join(map(repr, outcome.censored))}" if outcome.censored else ""
+        seen = f"at least one subject must have an event; all {len(outcome)} are censored{meant}."
         raise DataError(
-            f"at least one subject must have an event; all {len(outcome)} are censored. "
-            "Check which label means censored: it must be 0 or 'censored'."
+            f"{seen} If other labels mean that, name them: censored=... in Surv.from_arrays.",
+            in_command=f"{seen} If other labels mean that, name them: --censored LABEL.",
         )
     quantiles = np.quantile(event_times, np.linspace(0, 1, n_intervals + 1)[1:])
     return np.unique(np.concatenate([[0.0], quantiles]))
@@ -43,7 +48,9 @@ def checked_cuts(time_grid: ArrayLike) -> NDArray[np.float64]:
     [0.0, 12.0, 24.0, 60.0]
     """
     try:
-        cuts = np.asarray(time_grid, dtype=np.float64).ravel()
+        cuts = real_numbers(time_grid, "time_grid").ravel()
+    except DataError:
+        raise
     except (TypeError, ValueError):
         cuts = np.empty(0)
     if len(cuts) and cuts[0] > 0:
@@ -54,6 +61,51 @@ def checked_cuts(time_grid: ArrayLike) -> NDArray[np.float64]:
             f"got {np.asarray(time_grid).tolist()}."
         )
     return cuts
+
+
+def end_follow_up(outcome: Outcome, end: float) -> Outcome:
+    """Censor at ``end`` the subjects followed for longer: nothing after it is counted.
+
+    An event after the last cut is not an event at the last cut. Training, recalibration and
+    propensities all read outcomes that went through this function.
+
+    Examples
+    --------
+    >>> outcome = Outcome(np.array([3.0, 24.0, 30.0]), np.array([0, 1, 2]), (1, 2))
+    >>> ended = end_follow_up(outcome, end=24.0)
+    >>> ended.duration.tolist(), ended.event.tolist()
+    ([3.0, 24.0, 24.0], [0, 1, 0])
+    """
+    late = outcome.duration > end
+    return replace(
+        outcome,
+        duration=np.minimum(outcome.duration, end),
+        event=np.where(late, 0, outcome.event),
+    )
+
+
+class StayScale(NamedTuple):
+    """How durations are standardised for the length-of-stay task.
+
+    ``longest`` is the end of a time grid that leaves out events; without such a grid a duration
+    counts in full, also beyond the last event.
+    """
+
+    mean: float
+    deviation: float
+    longest: float = inf
+
+    @classmethod
+    def of(cls, trained_on: Outcome, end: float) -> StayScale:
+        """Mean and standard deviation of the training rows' durations, for a grid up to ``end``."""
+        if (trained_on.duration[trained_on.event > 0] <= end).all():
+            end = inf
+        duration = np.minimum(trained_on.duration, end)
+        return cls(float(duration.mean()), float(duration.std()) or 1.0, end)
+
+    def standardise(self, duration: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Durations in standard deviations from the mean."""
+        return (np.minimum(duration, self.longest) - self.mean) / self.deviation
 
 
 def locate(
@@ -73,6 +125,23 @@ def locate(
     start, end = cuts[interval], cuts[interval + 1]
     fraction = np.clip((duration - start) / (end - start), 0.0, 1.0)
     return interval.astype(np.int64), fraction
+
+
+def warn_of_late_events(n_events: Mapping[Any, int], left: Mapping[Any, int], end: float) -> None:
+    """Say how many events lie beyond the time grid.
+
+    ``n_events`` counts the events of each cause, ``left`` those up to ``end``.
+    """
+    n_all = sum(n_events.values())
+    n_late = n_all - sum(left.values())
+    if n_late:
+        warnings.warn(
+            f"{n_late} of {n_all} events lie beyond the time grid, which ends at {end:g}: these "
+            "subjects are censored there, event-free at its end. Choose a time_grid that ends "
+            "later to learn from them.",
+            DataWarning,
+            stacklevel=3,
+        )
 
 
 def warn_of_sparse_causes(events: Mapping[Any, int], n_intervals: int) -> None:

@@ -16,10 +16,12 @@ import numpy as np
 
 from survtrace.data.blocks import CohortFiles
 from survtrace.data.census import Census, gather
-from survtrace.data.spool import Records
+from survtrace.data.spool import Records, disk_errors, require_space
 from survtrace.distributed.spans import Staff, over_spans, spans_of
-from survtrace.errors import SettingError
+from survtrace.errors import DataError, SettingError
 from survtrace.training.passes import Counting, Writing
+
+MORE_ROOM = "Pass storage= a folder with more room, which all machines see."
 
 
 class Written(NamedTuple):
@@ -64,7 +66,14 @@ class SharedSpool:
 
     def _read(self, block: int) -> Records:
         file, offset = self._places[block]
-        return np.fromfile(file, self.dtype, self.sizes[block], offset=offset)
+        records = np.fromfile(file, self.dtype, self.sizes[block], offset=offset)
+        if len(records) < self.sizes[block]:
+            raise DataError(
+                f"{file} has become shorter than what was written to it: {len(records)} of "
+                f"{self.sizes[block]} records of a block are left. Fit again, on storage that "
+                "keeps them."
+            )
+        return records
 
 
 def take_census(count: Counting) -> Census | None:
@@ -84,6 +93,7 @@ def shared_spool(write: Writing, folder: str) -> Iterator[SharedSpool]:
     home = Path(folder, f"cohort-{uuid.uuid4().hex[:8]}")
     home.mkdir(parents=True)
     try:
+        require_space(write.n_bytes, home, MORE_ROOM)
         parts = over_spans(*_shared_out(write.files), partial(_write, write, home))
         yield SharedSpool(tuple(parts), write.layout.dtype)
     finally:
@@ -102,7 +112,7 @@ def _write(write: Writing, home: Path, span: range) -> Written:
     """Write the blocks of a span; done again after a failure, the file is the same."""
     file, sizes, digest = home / f"{span.start:08d}", list[int](), hashlib.sha256()
     half_written = file.with_suffix(f".{uuid.uuid4().hex}")
-    with half_written.open("wb") as out:
+    with disk_errors(home, MORE_ROOM), half_written.open("wb") as out:
         for records in write(span):
             out.write(records.tobytes())
             digest.update(records.tobytes())

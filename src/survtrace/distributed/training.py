@@ -23,7 +23,7 @@ from survtrace.distributed.ingestion import shared_spool, take_census
 from survtrace.distributed.worker import Arrays, Task, work
 from survtrace.errors import SettingError, SurvtraceError, TrainingError
 from survtrace.estimator import SurvTRACE
-from survtrace.prediction import threads
+from survtrace.threads import threads
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.preparation import Prepared
 from survtrace.training.streamed import prepare_streamed

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from survtrace.data.batches import Cohort, Draws, InMemory
 from survtrace.errors import SettingError, SurvtraceError, TrainingError
 from survtrace.network.assembly import Network, Shape
-from survtrace.prediction import threads
+from survtrace.threads import threads
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.crew import Crew
 from survtrace.training.history import History
@@ -97,7 +97,7 @@ def work(config: dict[str, Any]) -> SurvtraceError | None:
     supply = cohort.supply(plan.dropout_seed, plan.seeds, plan.batch_size, device)
     checkpoint = Reported(task.fingerprint, crew.rank)
     try:
-        with threads(task.n_threads):
+        with threads(task.n_threads, task.plan.n_tokens(task.shape)):
             train(network.to(device), supply, plan, History(), False, checkpoint, crew)
     except (SettingError, TrainingError) as error:  # all workers meet it at once
         return error

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
-from survtrace.data.covariates import Covariate
+from survtrace.data.covariates import Covariate, Kind
+from survtrace.inspection.dictionary import Entry
 
 Use = Literal["numerical", "categorical", "left out", "question"]
 
@@ -56,3 +57,16 @@ class Finding:
     warnings: tuple[str, ...] = ()
     covariate: Covariate | None = None
     asked: bool = False
+
+
+def covariate_of(name: str, kind: Kind, entry: Entry, **written: Any) -> Covariate:
+    """A covariate with what the data dictionary says of it."""
+    said: dict[str, Any] = {"unit": entry.unit, "label": entry.label}
+    if kind == "numerical":
+        said |= {"low": entry.low, "high": entry.high}
+    else:
+        said |= {"levels": entry.levels}
+    said |= {key: value for key, value in written.items() if value}
+    if "missing" in said:
+        said["missing"] = tuple(dict.fromkeys(said["missing"]))
+    return Covariate(name, kind, **said)

@@ -92,12 +92,12 @@ def _of_levels(
         if pure.all():
             return Leak(f"says exactly {label}", certain=True)
         share = np.divide(table[:, code], totals, out=np.zeros(len(totals)), where=totals > 0)
-        told = share >= 0.98
+        told = share >= 0.9
         right = table[told, code].sum() + (totals - table[:, code])[~told].sum()
         if (
             told.any()
-            and right >= 0.98 * len(place)
-            and abs(_phi(table, totals, code, told)) > 0.95
+            and right >= 0.95 * len(place)
+            and abs(_phi(table, totals, code, told)) > 0.85
         ):
             return Leak(f"says almost exactly {label}", certain=False)
     return None

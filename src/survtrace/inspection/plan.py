@@ -9,9 +9,11 @@ from typing import Any
 import narwhals as nw
 import pandas as pd
 
-from survtrace.data.columns import Levels, read_column, text_levels
+from survtrace.data.columns import Levels, read_column
 from survtrace.data.covariates import Covariate, are_positions, infer_covariates, names_of
+from survtrace.data.missing import MARKERS
 from survtrace.data.outcome import Outcome
+from survtrace.data.summary import summarise
 from survtrace.data.tables import HINTS
 from survtrace.errors import DataError
 from survtrace.inspection.column import inspect_column
@@ -82,6 +84,15 @@ class Plan:
             ]
         )
 
+    def with_idle(self, table: nw.DataFrame[Any]) -> Plan:
+        """The same plan with warnings of columns that carry no information of their own."""
+        seen: dict[bytes, str] = {}
+        findings = []
+        for found in self.findings:
+            words = "" if found.covariate is None else _idle(table, found.covariate, seen)
+            findings.append(replace(found, warnings=(words, *found.warnings)) if words else found)
+        return Plan(tuple(findings))
+
     def apply(self, table: nw.DataFrame[Any]) -> pd.DataFrame:
         """The columns that are used as plain numbers and categories, for any other method.
 
@@ -135,7 +146,8 @@ def plan_columns(
     entries = read_dictionary(columns)
     require_names(entries, table.columns)
     named = names_of(categorical or (), table.columns)
-    decimal, missing = _hints(table)
+    decimal, missing, as_categories = _hints(table)
+    named |= as_categories & set(table.columns)
     findings = []
     for name in table.columns:
         found = inspect_column(
@@ -168,7 +180,8 @@ def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Find
     if found.use == "question" or (found.asked and found.covariate is None):
         return found
     if found.covariate is None:
-        leak = find_leak(text_levels(table[found.name]), outcome)
+        as_levels = Covariate(found.name, "categorical", missing=MARKERS)
+        leak = find_leak(read_column(table, as_levels), outcome)
         if leak is None or not leak.certain:
             return found
         return replace(found, reason=f"{found.reason}; {leak.reason}")
@@ -194,13 +207,30 @@ def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Find
     return replace(found, warnings=(*found.warnings, words))
 
 
-def _hints(table: nw.DataFrame[Any]) -> tuple[str, tuple[str, ...]]:
-    """Decimal mark and marks of missing values of the file that a table was read from."""
+def _idle(table: nw.DataFrame[Any], covariate: Covariate, seen: dict[bytes, str]) -> str:
+    """Why a column carries no information of its own; "" if it may."""
+    try:
+        column = read_column(table, covariate)
+    except (DataError, OverflowError):
+        return ""
+    summary = summarise(column)
+    if summary.n == 0:
+        return "all missing"
+    if summary.is_constant and not summary.n_missing:
+        return "one value in all rows"
+    content = column.place if isinstance(column, Levels) else column
+    other = seen.setdefault(content.tobytes(), covariate.name)
+    return "" if other == covariate.name else f"a copy of {other!r}"
+
+
+def _hints(table: nw.DataFrame[Any]) -> tuple[str, tuple[str, ...], set[str]]:
+    """What was said of the file that a table was read from: decimal, missing, categorical."""
     noted: Mapping[str, Any] = {}
     native = table.to_native()
     if isinstance(native, pd.DataFrame):
         noted = native.attrs.get(HINTS, {})
-    return noted.get("decimal") or "", tuple(noted.get("missing") or ())
+    decimal, missing = noted.get("decimal") or "", tuple(noted.get("missing") or ())
+    return decimal, missing, set(noted.get("categorical") or ())
 
 
 def _is_news(found: Finding) -> bool:

@@ -41,6 +41,12 @@ _NAMED_ID = re.compile(
 _NAMED_CODE = re.compile(
     r"(?:^|[^a-z])(?:\w*code|zip|plz|postleitzahl|icd\d*|ops)(?:[^a-z]|$)", re.I
 )
+_NAMED_PERSON = re.compile(
+    r"(?:^|[^a-z])(?:name|names|\w*surname|\w*forename|firstname|lastname|fullname|nachname|vorname|"
+    r"nom|prenom|prénom|apellidos?|nombre|cognome|address|adresse|street|strasse|straße|e-?mail|"
+    r"phone|telephone|telefon|mobile|contact)(?:[^a-z]|$)",
+    re.IGNORECASE,
+)
 
 
 def share(texts: Sequence[str], counts: NDArray[np.int64], test: re.Pattern[str]) -> float:
@@ -71,8 +77,23 @@ def is_named_like_an_identifier(name: str) -> bool:
     >>> [is_named_like_an_identifier(name) for name in ("patient_id", "PatientNr", "idle", "age")]
     [True, True, False, False]
     """
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).replace("_", " ")
-    return _NAMED_ID.search(words) is not None
+    return _NAMED_ID.search(_spaced(name)) is not None
+
+
+def _spaced(name: str) -> str:
+    """A name with blanks between its words: "PatientNr" and "patient_nr" as "Patient Nr"."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).replace("_", " ")
+
+
+def is_named_like_a_person(name: str) -> bool:
+    """Whether a name speaks of people's names and addresses.
+
+    Examples
+    --------
+    >>> [is_named_like_a_person(name) for name in ("Last name", "surname", "drug_named")]
+    [True, True, False]
+    """
+    return _NAMED_PERSON.search(_spaced(name)) is not None
 
 
 def is_named_like_a_code(name: str) -> bool:
@@ -86,13 +107,12 @@ def are_distinct(n_distinct: int, n_rows: int) -> bool:
 
 
 def are_sentences(texts: Sequence[str], counts: NDArray[np.int64]) -> bool:
-    """Whether texts are written freely: many distinct ones, of several words."""
-    n_rows = int(counts.sum())
-    if n_rows < N_FEW or len(texts) < max(20, 0.2 * n_rows):
+    """Whether texts are written freely: many that occur once or twice, of several words."""
+    if int(counts.sum()) < N_FEW or len(texts) < 20 or (counts <= 2).mean() < 0.5:
         return False
-    words = np.array([len(text.split()) for text in texts])
-    length = np.array([len(text) for text in texts])
-    return bool(np.average(words, weights=counts) >= 3 and np.average(length, weights=counts) >= 15)
+    rare = [text for text, n in zip(texts, counts.tolist(), strict=True) if n <= 2]
+    words = np.mean([len(text.split()) for text in rare])
+    return bool(words >= 4 and np.mean([len(text) for text in rare]) >= 20)
 
 
 def spellings(texts: Sequence[str], counts: NDArray[np.int64]) -> dict[str, list[str]]:

@@ -68,12 +68,10 @@ def look_up(
     bias: Float[Tensor, "member 1 token width"],
     rows: Int[Tensor, "member subject token"],
     values: Float[Tensor, "member subject token"],
-    kept: Float[Tensor, "subject token"] | None,
 ) -> Float[Tensor, "member subject token width"]:
-    """``kept * (value * row + bias)`` of every token."""
-    known = values.new_empty(0, rows.shape[2]) if kept is None else kept
+    """``value * row + bias`` of every token."""
     with torch.cuda.device_of(table):
-        tokens: Tensor = _room(table, "lookup").Lookup.apply(table, bias, rows, values, known)
+        tokens: Tensor = _room(table, "lookup").Lookup.apply(table, bias, rows, values)
     return tokens
 
 

@@ -3,6 +3,7 @@
 from survtrace.metrics.auc import auc, auc_at
 from survtrace.metrics.brier import (
     brier_score,
+    brier_score_at,
     brier_score_survival,
     integrated_brier_score,
     integrated_brier_score_survival,
@@ -47,6 +48,7 @@ __all__ = [
     "auc_scorer",
     "bootstrap",
     "brier_score",
+    "brier_score_at",
     "brier_score_survival",
     "brier_scorer",
     "calibration_curve",

@@ -7,12 +7,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from survtrace.data.outcome import Outcome
 from survtrace.errors import SettingError
-from survtrace.metrics.censoring import CensoringSurvival, read_censoring, usable_times
+from survtrace.metrics.censoring import usable_times
 from survtrace.metrics.inputs import Floats, pick_cause, read_estimates, read_outcome, read_times
 from survtrace.metrics.pairs import pair_totals
 from survtrace.metrics.score import Score
+from survtrace.metrics.weights import Part, Ties, Weights, read_weights
 
 Controls = Literal["all", "event_free"]
 
@@ -25,11 +25,13 @@ def auc(
     cause: Any = None,
     y_train: Any = None,
     controls: Controls = "all",
+    ties: Ties = "left-limit",
 ) -> Floats:
     """Cumulative/dynamic area under the ROC curve at each time, corrected for censoring.
 
-    Cases at t had an event of the cause by t, weighted by 1 / G(t_i), G right-continuous. With
-    one cause this equals scikit-survival's ``cumulative_dynamic_auc`` with ``tied_tol=0``.
+    Cases at t had an event of the cause by t, weighted by 1 / G(t_i-), as in riskRegression. With
+    one cause and ``ties="scikit-survival"`` it equals scikit-survival's ``cumulative_dynamic_auc``
+    with ``tied_tol=0``.
 
     Parameters
     ----------
@@ -47,6 +49,8 @@ def auc(
     controls
         ``"all"`` who do not have this event by t, be it because another cause came first;
         ``"event_free"`` only those free of any event (Blanche, 2013).
+    ties
+        How an event at t is weighted where others were censored at t: see `brier_score`.
 
     Returns
     -------
@@ -64,10 +68,10 @@ def auc(
     outcome, grid = read_outcome(y), read_times(times)
     number = pick_cause(outcome, cause)
     values = read_estimates(estimate, outcome, grid)
-    censoring = read_censoring(y_train, outcome)
-    usable_times(grid, outcome.duration, censoring, "the area there is NaN")
+    weights = read_weights(y_train, outcome, ties)
+    usable_times(grid, outcome.duration, weights.censoring, "the area there is NaN")
     columns = zip(values.T, grid, strict=True)
-    return np.array([_area(outcome, number, x, t, censoring, controls) for x, t in columns])
+    return np.array([_area(weights, number, x, t, controls) for x, t in columns])
 
 
 def auc_at(
@@ -78,6 +82,7 @@ def auc_at(
     cause: Any = None,
     y_train: Any = None,
     controls: Controls = "all",
+    ties: Ties = "left-limit",
 ) -> Score:
     """The area of `auc` at one time, with its standard error.
 
@@ -90,28 +95,30 @@ def auc_at(
     outcome, grid = read_outcome(y), read_times([time])
     number = pick_cause(outcome, cause)
     values = read_estimates(estimate, outcome, grid)[:, 0]
-    censoring = read_censoring(y_train, outcome)
-    usable_times(grid, outcome.duration, censoring, "the area there is NaN")
-    return _area(outcome, number, values, grid[0], censoring, controls)
+    weights = read_weights(y_train, outcome, ties)
+    usable_times(grid, outcome.duration, weights.censoring, "the area there is NaN")
+    return _area(weights, number, values, grid[0], controls)
 
 
 def _area(
-    outcome: Outcome,
-    number: int,
-    estimate: Floats,
-    time: float,
-    censoring: CensoringSurvival,
-    controls: Controls,
+    weights: Weights, number: int, estimate: Floats, time: float, controls: Controls
 ) -> Score:
     """Concordance of all pairs of a case and a control."""
     if controls not in get_args(Controls):
         raise SettingError(f"controls must be one of {get_args(Controls)}; got {controls!r}.")
+    outcome, censoring = weights.outcome, weights.censoring
     if time > censoring.last_usable:
         return Score.undefined(len(outcome))
-    ended, at_end = outcome.duration <= time, censoring.inverse(outcome.duration)
+    ended, at_end = outcome.duration <= time, weights.of_events()
     case = ended & (outcome.event == number)
     other = ended & (outcome.event > 0) & ~case & (controls == "all")
     case_weight = np.where(case, at_end, 0.0)
     control_weight = np.where(ended, np.where(other, at_end, 0.0), censoring.inverse(time))
-    key = np.where(case, 0, 1)
-    return pair_totals(key, estimate, case_weight, control_weight).score()
+    totals = pair_totals(np.where(case, 0, 1), estimate, case_weight, control_weight)
+    of_cases, of_controls = totals.gaps(totals)
+    by_then = of_cases + np.where(ended, of_controls, 0.0)
+    return totals.score(
+        weights,
+        Part(by_then, outcome.duration, weights.left_limit),
+        Part([of_controls[~ended].sum()], [time], False),
+    )

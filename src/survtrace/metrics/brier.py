@@ -1,8 +1,9 @@
 """Squared error of predicted probabilities, corrected for censoring.
 
-Weights are those of Graf (1999): 1 / G(t_i) for those who had an event by t, 1 / G(t) for those
-followed beyond t, 0 for those censored before; G is right-continuous, as in scikit-survival.
-At times after the last usable one of the censoring survival a score is NaN, and an integral ends.
+Weights are those of Graf (1999) as riskRegression and pec compute them: 1 / G(t_i-) for those who
+had an event by t, 1 / G(t) for those followed beyond t, 0 for those censored before. With
+``ties="scikit-survival"`` an event weighs 1 / G(t_i). At times after the last usable one of the
+censoring survival a score is NaN, and an integral ends.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.data.outcome import Outcome
-from survtrace.metrics.censoring import CensoringSurvival, read_censoring, usable_times
+from survtrace.metrics.censoring import usable_times
 from survtrace.metrics.inputs import (
     Floats,
     pick_cause,
@@ -23,12 +23,19 @@ from survtrace.metrics.inputs import (
     read_times,
 )
 from survtrace.metrics.score import Score
+from survtrace.metrics.weights import Part, Ties, Weights, read_weights
 
 POINTWISE, INTEGRAL = "the score there is NaN", "the integral ends there"
 
 
 def brier_score(
-    y: Any, incidence: ArrayLike, times: ArrayLike, *, cause: Any = None, y_train: Any = None
+    y: Any,
+    incidence: ArrayLike,
+    times: ArrayLike,
+    *,
+    cause: Any = None,
+    y_train: Any = None,
+    ties: Ties = "left-limit",
 ) -> Floats:
     """Brier score of the cumulative incidence of a cause, at each time.
 
@@ -45,6 +52,9 @@ def brier_score(
     y_train
         Outcome whose censoring survival gives the weights, or a `CensoringSurvival`; by
         default ``y``.
+    ties
+        ``"left-limit"`` weights an event at t by 1 / G(t-), as riskRegression and pec;
+        ``"scikit-survival"`` by 1 / G(t), which is not proper where others were censored at t.
 
     Examples
     --------
@@ -55,13 +65,46 @@ def brier_score(
     outcome, grid = read_outcome(y), read_times(times)
     hit = outcome.event == pick_cause(outcome, cause)
     predicted = read_probabilities(incidence, outcome, grid, "incidence")
-    censoring = read_censoring(y_train, outcome)
-    usable = usable_times(grid, outcome.duration, censoring, POINTWISE)
-    return _pointwise(outcome, hit, predicted, grid, censoring, usable)
+    weights = read_weights(y_train, outcome, ties)
+    usable = usable_times(grid, outcome.duration, weights.censoring, POINTWISE)
+    return _pointwise(weights, hit, predicted, grid, usable)
+
+
+def brier_score_at(
+    y: Any,
+    incidence: ArrayLike,
+    time: float,
+    *,
+    cause: Any = None,
+    y_train: Any = None,
+    ties: Ties = "left-limit",
+) -> Score:
+    """The `brier_score` at one time, with its standard error.
+
+    Examples
+    --------
+    >>> y = {"event": [1, 2, 0, 1], "duration": [1.0, 2.0, 3.0, 4.0]}
+    >>> score = brier_score_at(y, [0.6, 0.2, 0.3, 0.1], time=2.0, cause=1)
+    >>> score, round(score.standard_error, 3)
+    (0.07500000000000001, 0.028)
+    """
+    outcome, grid = read_outcome(y), read_times([time])
+    hit = outcome.event == pick_cause(outcome, cause)
+    predicted = read_probabilities(incidence, outcome, grid, "incidence")
+    weights = read_weights(y_train, outcome, ties)
+    if not usable_times(grid, outcome.duration, weights.censoring, POINTWISE).all():
+        return Score.undefined(len(outcome))
+    return _mean(weights, hit, predicted, grid, np.ones(1))
 
 
 def integrated_brier_score(
-    y: Any, incidence: ArrayLike, times: ArrayLike, *, cause: Any = None, y_train: Any = None
+    y: Any,
+    incidence: ArrayLike,
+    times: ArrayLike,
+    *,
+    cause: Any = None,
+    y_train: Any = None,
+    ties: Ties = "left-limit",
 ) -> Score:
     """Mean over time of `brier_score`, by the trapezoidal rule over increasing times.
 
@@ -74,13 +117,18 @@ def integrated_brier_score(
     outcome, grid = read_outcome(y), read_times(times, at_least=2, increasing=True)
     hit = outcome.event == pick_cause(outcome, cause)
     predicted = read_probabilities(incidence, outcome, grid, "incidence")
-    censoring = read_censoring(y_train, outcome)
-    usable = usable_times(grid, outcome.duration, censoring, INTEGRAL)
-    return _integral(outcome, hit, predicted[:, usable], grid[usable], censoring)
+    weights = read_weights(y_train, outcome, ties)
+    usable = usable_times(grid, outcome.duration, weights.censoring, INTEGRAL)
+    return _integral(weights, hit, predicted[:, usable], grid[usable])
 
 
 def brier_score_survival(
-    y: Any, survival: ArrayLike, times: ArrayLike, *, y_train: Any = None
+    y: Any,
+    survival: ArrayLike,
+    times: ArrayLike,
+    *,
+    y_train: Any = None,
+    ties: Ties = "left-limit",
 ) -> Floats:
     """Brier score, at each time, of the probability of being free of events of any cause.
 
@@ -92,13 +140,18 @@ def brier_score_survival(
     """
     outcome, grid = read_outcome(y), read_times(times)
     predicted = 1 - read_probabilities(survival, outcome, grid, "survival")
-    censoring = read_censoring(y_train, outcome)
-    usable = usable_times(grid, outcome.duration, censoring, POINTWISE)
-    return _pointwise(outcome, outcome.event > 0, predicted, grid, censoring, usable)
+    weights = read_weights(y_train, outcome, ties)
+    usable = usable_times(grid, outcome.duration, weights.censoring, POINTWISE)
+    return _pointwise(weights, outcome.event > 0, predicted, grid, usable)
 
 
 def integrated_brier_score_survival(
-    y: Any, survival: ArrayLike, times: ArrayLike, *, y_train: Any = None
+    y: Any,
+    survival: ArrayLike,
+    times: ArrayLike,
+    *,
+    y_train: Any = None,
+    ties: Ties = "left-limit",
 ) -> Score:
     """Mean over time of `brier_score_survival`, by the trapezoidal rule over increasing times.
 
@@ -110,51 +163,62 @@ def integrated_brier_score_survival(
     """
     outcome, grid = read_outcome(y), read_times(times, at_least=2, increasing=True)
     predicted = 1 - read_probabilities(survival, outcome, grid, "survival")
-    censoring = read_censoring(y_train, outcome)
-    usable = usable_times(grid, outcome.duration, censoring, INTEGRAL)
-    return _integral(outcome, outcome.event > 0, predicted[:, usable], grid[usable], censoring)
+    weights = read_weights(y_train, outcome, ties)
+    usable = usable_times(grid, outcome.duration, weights.censoring, INTEGRAL)
+    return _integral(weights, outcome.event > 0, predicted[:, usable], grid[usable])
 
 
 def _pointwise(
-    outcome: Outcome,
+    weights: Weights,
     hit: NDArray[np.bool_],
     predicted: Floats,
     times: Floats,
-    censoring: CensoringSurvival,
     usable: NDArray[np.bool_],
 ) -> Floats:
-    errors = _errors(outcome, hit, predicted, times, censoring)
+    errors = _errors(weights, hit, predicted, times)
     return np.where(usable, [each.mean() for each in errors], np.nan)
 
 
-def _integral(
-    outcome: Outcome,
+def _integral(weights: Weights, hit: NDArray[np.bool_], predicted: Floats, times: Floats) -> Score:
+    if len(times) < 2:
+        return Score.undefined(len(weights.outcome))
+    steps = np.diff(times) / (times[-1] - times[0])
+    shares = (np.append(steps, 0) + np.append(0, steps)) / 2
+    return _mean(weights, hit, predicted, times, shares)
+
+
+def _mean(
+    weights: Weights,
     hit: NDArray[np.bool_],
     predicted: Floats,
     times: Floats,
-    censoring: CensoringSurvival,
+    shares: Floats,
 ) -> Score:
-    """The mean over subjects of each subject's own integral, which gives the influences."""
-    if len(times) < 2:
-        return Score.undefined(len(outcome))
-    steps = np.diff(times) / (times[-1] - times[0])
-    shares = (np.append(steps, 0) + np.append(0, steps)) / 2
-    total = np.zeros(len(outcome))
-    errors = _errors(outcome, hit, predicted, times, censoring)
-    for share, each in zip(shares, errors, strict=True):
-        total += share * each
-    return Score.of_mean(total)
+    """The mean over subjects of each one's sum over times, times weighted by their shares."""
+    duration, n = weights.outcome.duration, len(weights.outcome)
+    total, of_events, of_followed = np.zeros(n), np.zeros(n), np.zeros(len(times))
+    errors = _errors(weights, hit, predicted, times)
+    for j, (share, time, each) in enumerate(zip(shares, times, errors, strict=True)):
+        each *= share
+        total += each
+        of_followed[j] = each.sum()
+        each *= duration <= time
+        of_followed[j] -= each.sum()
+        of_events += each
+    influence, independent = weights.noise(
+        Part(of_events / n, duration, weights.left_limit), Part(of_followed / n, times, False)
+    )
+    mean = total.mean()
+    n_seen = ((weights.outcome.event > 0) | (duration > times[0])).sum()
+    return Score(mean, (total - mean) / n + influence, independent, max(float(n_seen), 1.0))
 
 
 def _errors(
-    outcome: Outcome,
-    hit: NDArray[np.bool_],
-    predicted: Floats,
-    times: Floats,
-    censoring: CensoringSurvival,
+    weights: Weights, hit: NDArray[np.bool_], predicted: Floats, times: Floats
 ) -> Iterator[Floats]:
     """The weighted squared error of each subject, one time after the other."""
-    at_end = np.where(outcome.event > 0, censoring.inverse(outcome.duration), 0.0)
+    outcome, censoring = weights.outcome, weights.censoring
+    at_end = np.where(outcome.event > 0, weights.of_events(), 0.0)
     for column, time in zip(predicted.T, times, strict=True):
         ended = outcome.duration <= time
         weight = np.where(ended, at_end, censoring.inverse(time))

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.data.outcome import Outcome
 from survtrace.errors import DataWarning
 from survtrace.metrics.inputs import Floats, read_outcome
 from survtrace.metrics.nonparametric import StepFunction, event_table
@@ -21,7 +20,7 @@ FLOOR = 1e-3
 class CensoringSurvival(StepFunction):
     """The censoring survival G, the chance that a subject is still not censored.
 
-    Three plain values store it: ``CensoringSurvival(times, values, floor=floor)``.
+    Plain values store it: ``CensoringSurvival(times, values, floor=floor, at_risk=at_risk)``.
 
     Attributes
     ----------
@@ -29,6 +28,9 @@ class CensoringSurvival(StepFunction):
         As in `StepFunction`; ``times`` ends with the longest training duration.
     floor
         The smallest G by which a score may divide.
+    at_risk
+        How many subjects could have been censored at each time. A score needs it to count the
+        noise of G in its standard error; without it G is treated as known.
 
     Examples
     --------
@@ -39,6 +41,14 @@ class CensoringSurvival(StepFunction):
 
     initial: float = 1.0
     floor: float = FLOOR
+    at_risk: Floats | None = None
+
+    @property
+    def hazard(self) -> Floats:
+        """The share of those at risk who are censored at each time."""
+        before = np.append(self.initial, self.values[:-1])
+        left = np.divide(self.values, before, out=np.zeros(len(before)), where=before > 0)
+        return np.asarray(1 - left)
 
     @property
     def last_usable(self) -> float:
@@ -92,14 +102,7 @@ def censoring_survival(y: Any, *, cause: Any = None, floor: float = FLOOR) -> Ce
     censored = table.censored + table.events.sum(axis=0) - events
     at_risk = table.at_risk - events
     hazard = np.divide(censored, at_risk, out=np.zeros_like(censored), where=censored > 0)
-    return CensoringSurvival(table.times, np.cumprod(1 - hazard), floor=floor)
-
-
-def read_censoring(y_train: Any, outcome: Outcome, *, cause: Any = None) -> CensoringSurvival:
-    """The censoring survival to weight by: given, of training subjects, or of those scored."""
-    if isinstance(y_train, CensoringSurvival):
-        return y_train
-    return censoring_survival(outcome if y_train is None else y_train, cause=cause)
+    return CensoringSurvival(table.times, np.cumprod(1 - hazard), floor=floor, at_risk=at_risk)
 
 
 def usable_cases(

@@ -49,7 +49,7 @@ def compare(first: Score, second: Score, level: float = 0.95) -> Comparison:
             f"{len(first.influence)} and the second on {len(second.influence)}. Score both on "
             "one outcome."
         )
-    gap = Score(float(first) - float(second), first.influence - second.influence)
+    gap = first.minus(second)
     low, high = gap.interval(checked_level(level))
     error = gap.standard_error
     p_value = float(float(gap) == 0) if error == 0 else 2 * norm.sf(abs(gap) / error)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataWarning
-from survtrace.metrics.censoring import read_censoring, usable_cases
+from survtrace.metrics.censoring import usable_cases
 from survtrace.metrics.inputs import (
     Floats,
     pick_cause,
@@ -26,6 +26,7 @@ from survtrace.metrics.inputs import (
 )
 from survtrace.metrics.pairs import Integers, PairTotals, pair_totals
 from survtrace.metrics.score import Score
+from survtrace.metrics.weights import Part, Ties, read_weights
 
 
 def concordance_paper(
@@ -35,11 +36,13 @@ def concordance_paper(
     *,
     cause: Any = None,
     y_train: Any = None,
+    ties: Ties = "left-limit",
 ) -> Score:
-    """Uno's concordance as the paper's authors computed it: other causes count as censored.
+    """Uno's concordance, the paper's score: other causes count as censored.
 
-    Cases are events of the cause strictly before the horizon, weighted by 1 / G(t)**2 with G
-    right-continuous; equals scikit-survival's ``concordance_index_ipcw`` with ``tied_tol=0``.
+    Cases are events of the cause strictly before the horizon, weighted by 1 / G(t-)**2. With
+    ``ties="scikit-survival"`` the weight is 1 / G(t)**2: what the paper's authors computed, equal
+    to scikit-survival's ``concordance_index_ipcw`` with ``tied_tol=0``.
     Ranking those who died of another cause as if they were still at risk rewards predicting the
     wrong quantity; `concordance_cause_specific` is the score to prefer with several causes.
 
@@ -56,6 +59,8 @@ def concordance_paper(
     y_train
         Outcome whose censoring survival gives the weights, or a `CensoringSurvival`, used as
         it is; by default ``y``. Events after its last usable time are no cases, with one warning.
+    ties
+        How an event at t is weighted where others were censored at t: see `brier_score`.
 
     Returns
     -------
@@ -71,12 +76,14 @@ def concordance_paper(
     outcome, limit = read_outcome(y), read_horizon(horizon)
     number = pick_cause(outcome, cause)
     values = read_estimate(estimate, outcome)
-    censoring = read_censoring(y_train, outcome, cause=outcome.causes[number - 1])
+    weights = read_weights(y_train, outcome, ties, cause=number)
     cases = (outcome.event == number) & (outcome.duration < limit)
-    cases = usable_cases(cases, outcome.duration, censoring)
-    weight = np.where(cases, censoring.inverse(outcome.duration) ** 2, 0.0)
+    cases = usable_cases(cases, outcome.duration, weights.censoring)
+    weight = np.where(cases, weights.of_events() ** 2, 0.0)
     key = _ends_later(outcome.duration, outcome.event != number)
-    return _checked(pair_totals(key, values, weight, np.ones(len(outcome))), horizon)
+    totals = pair_totals(key, values, weight, np.ones(len(outcome)))
+    squared = Part(2 * totals.gaps(totals)[0], outcome.duration, weights.left_limit)
+    return _checked(totals.score(weights, squared), horizon)
 
 
 def concordance_cause_specific(
@@ -95,8 +102,8 @@ def concordance_cause_specific(
     - those who had an event of another cause at t_j <= t_i, since they never have this one,
       with weight 1 / (G(t_i-) G(t_j-)).
 
-    Parameters and result are those of `concordance_paper`; here only subjects who left the
-    study count as censored.
+    These are the weights of pec's ``cindex``. Parameters and result are those of
+    `concordance_paper`; here only subjects who left the study count as censored.
 
     Examples
     --------
@@ -107,7 +114,8 @@ def concordance_cause_specific(
     outcome, limit = read_outcome(y), read_horizon(horizon)
     number = pick_cause(outcome, cause)
     values = read_estimate(estimate, outcome)
-    censoring, duration = read_censoring(y_train, outcome), outcome.duration
+    weights, duration = read_weights(y_train, outcome), outcome.duration
+    censoring = weights.censoring
     cases = (outcome.event == number) & (duration <= limit)
     cases = usable_cases(cases, duration, censoring)
     others = (outcome.event > 0) & ~(outcome.event == number)
@@ -125,7 +133,10 @@ def concordance_cause_specific(
         np.where(cases, just_before, 0.0),
         np.where(others, just_before, 0.0),
     )
-    return _checked(later + never, horizon)
+    totals = later + never
+    of_later, of_never = later.gaps(totals)[0], never.gaps(totals).sum(axis=0)
+    just_before_t = Part(of_later + of_never, duration, True)
+    return _checked(totals.score(weights, just_before_t, Part(of_later, duration, False)), horizon)
 
 
 def concordance_antolini(
@@ -166,7 +177,7 @@ def concordance_antolini(
     for place in np.unique(column[cases]):
         known = values[:, place] if place >= 0 else np.zeros(n)
         _add_cases(totals, cases & (column == place), key, known)
-    return _checked(totals, None)
+    return _checked(totals.score(), None)
 
 
 def _add_cases(
@@ -184,8 +195,7 @@ def _ends_later(duration: Floats, last: NDArray[np.bool_]) -> Integers:
     return 2 * np.unique(duration, return_inverse=True)[1] + last
 
 
-def _checked(totals: PairTotals, horizon: float | None) -> Score:
-    score = totals.score()
+def _checked(score: Score, horizon: float | None) -> Score:
     if np.isnan(score):
         until = "" if horizon is None else f" up to the horizon {horizon:g}"
         warnings.warn(

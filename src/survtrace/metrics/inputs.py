@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from survtrace.data import outcome as outcomes
 from survtrace.data.outcome import Outcome
 from survtrace.data.real_numbers import real_numbers
-from survtrace.errors import DataError
+from survtrace.errors import DataError, row_name
 
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-8
@@ -154,7 +154,8 @@ def _refuse(name: str, bad: NDArray[np.bool_], values: Floats, rule: str, way_ou
     """Raise if any value breaks a rule, naming how many and the first row."""
     if bad.any():
         first = tuple(np.argwhere(bad)[0])
+        where = f"entry {first[0]}" if name == "times" else row_name(first[0])
         raise DataError(
             f"{name} must {rule}; {bad.sum()} of {bad.size} values do not "
-            f"(first: row {first[0]}, {values[first]}). {way_out}"
+            f"(first: {where}, {values[first]}). {way_out}"
         )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from survtrace.metrics.inputs import Floats
 from survtrace.metrics.score import Score
+from survtrace.metrics.weights import Part, Weights
 
 Integers = NDArray[np.int64]
 
@@ -34,8 +35,32 @@ class PairTotals:
     def __add__(self, other: PairTotals) -> PairTotals:
         return PairTotals(self.concordant + other.concordant, self.comparable + other.comparable)
 
-    def score(self) -> Score:
+    @property
+    def weight(self) -> float:
+        """Of all comparable pairs."""
+        return float(self.comparable[0].sum())
+
+    @property
+    def share(self) -> float:
+        """The share of concordant pairs; NaN if no pair is comparable."""
+        return float(self.concordant[0].sum()) / self.weight if self.weight > 0 else np.nan
+
+    def gaps(self, whole: PairTotals) -> Floats:
+        """Each subject's part in the share of ``whole`` less what is expected of its pairs.
+
+        Shape (2, n), as the case and as the control. A gap is proportional to the subject's
+        weight, so it tells what an error of that weight does to the share.
+        """
+        if not whole.weight > 0:
+            return np.zeros_like(self.comparable)
+        return (self.concordant - whole.share * self.comparable) / whole.weight
+
+    def score(self, weights: Weights | None = None, *parts: Part) -> Score:
         """The share of concordant pairs; NaN if no pair is comparable.
+
+        ``parts`` are the gaps that are proportional to IPCW weights, so that their noise counts.
+        At most as many disjoint pairs as there are cases, controls, or half of both together
+        speak for a perfect score.
 
         Examples
         --------
@@ -43,12 +68,15 @@ class PairTotals:
         >>> pair_totals(ends_first, estimate, np.ones(3), np.ones(3)).score()
         0.6666666666666666
         """
-        n_pairs = self.comparable[0].sum()
-        if not n_pairs > 0:
+        if not self.weight > 0:
             return Score.undefined(self.comparable.shape[1])
-        share = self.concordant[0].sum() / n_pairs
-        influence = (self.concordant - share * self.comparable).sum(axis=0) / n_pairs
-        return Score(share, influence)
+        influence, independent = self.gaps(self).sum(axis=0), np.zeros(0)
+        if weights is not None:
+            more, independent = weights.noise(*parts)
+            influence = influence + more
+        paired = self.comparable > 0
+        disjoint = min(*paired.sum(axis=1), paired.any(axis=0).sum() / 2)
+        return Score(self.share, influence, independent, float(disjoint))
 
 
 def pair_totals(

@@ -14,8 +14,11 @@ from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
 from survtrace.errors import SettingError
-from survtrace.metrics.censoring import read_censoring, usable_times
+from survtrace.metrics.censoring import usable_times
 from survtrace.metrics.inputs import Floats, pick_cause, read_outcome, read_probability, read_times
+from survtrace.metrics.weights import Part, Ties, Weights, read_weights
+
+FEWEST = 10  # events to be expected in a bin of a test
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,18 +33,25 @@ class DCalibration:
         The chance of a larger one; small values speak against calibration.
     proportions
         Share of the subjects in each bin, 1 / bins each if calibrated.
+    freedom
+        Degrees of freedom of the statistic.
     """
 
     statistic: float
     p_value: float
     proportions: Floats
+    freedom: int
 
 
 def d_calibration(y: Any, survival_at_duration: ArrayLike, bins: int = 10) -> DCalibration:
     """Test whether predicted survival at each subject's duration is uniform, for any cause.
 
     A censored subject is spread evenly over all values below its own, where the survival at its
-    event will be. That makes the counts more even than chance, so the test is conservative.
+    event will be (Haider, 2020). That makes the counts more even than chance, so with censoring
+    the test rejects the truth less often than it says, and misses more.
+
+    Durations must be finer than the curves: where many are tied, as in whole years, survival at
+    the end of the year is below that at the event, and the truth is rejected.
 
     Parameters
     ----------
@@ -64,7 +74,8 @@ def d_calibration(y: Any, survival_at_duration: ArrayLike, bins: int = 10) -> DC
     spread = _spread(np.zeros(len(outcome)), values, lower)
     proportions = np.where(outcome.event[:, np.newaxis] > 0, in_bin, spread).mean(axis=0)
     statistic = len(outcome) * bins * np.sum((proportions - 1 / bins) ** 2)
-    return DCalibration(float(statistic), float(chi2.sf(statistic, bins - 1)), proportions)
+    p_value = float(chi2.sf(statistic, bins - 1))
+    return DCalibration(float(statistic), p_value, proportions, bins - 1)
 
 
 def d_calibration_incidence(
@@ -76,15 +87,19 @@ def d_calibration_incidence(
     cause: Any = None,
     bins: int = 10,
     y_train: Any = None,
+    ties: Ties = "left-limit",
 ) -> DCalibration:
     """Test whether predicted incidence of a cause is uniform, up to a horizon.
 
-    With the true incidence F, F(T) of those who have the event by the horizon is uniform below
-    F(horizon), and the rest of the subjects make up what is above. So a subject with the event
-    counts in the bin of F(t_i); one known to stay free of it until the horizon is spread evenly
-    over [F(horizon), 1]; one censored before has weight 0, and others make up for it by their
-    IPCW weight. The statistic is a Wald test of equal bins, with weights treated as known; it
-    tests level and shape of the incidence at once.
+    With the true incidence F, a subject has the event by the horizon with F(T) in a bin with
+    probability equal to the part of the bin below its F(horizon). So the events in each bin, with
+    their IPCW weights, are compared with the sum of these parts; that tests level and shape of the
+    incidence at once. Neighbouring bins are taken together until ten events are expected to be
+    seen in each, and the variance is that under calibration, not that of the counts: with few
+    events a bin, a variance estimated from the counts would reject the truth too often.
+
+    The proportions also count those known to stay free of the event until the horizon, evenly over
+    [F(horizon), 1]. As for `d_calibration`, durations must not be coarser than the curves.
 
     Parameters
     ----------
@@ -100,6 +115,8 @@ def d_calibration_incidence(
         Number of equal bins.
     y_train
         Outcome whose censoring survival gives the weights, or a `CensoringSurvival`.
+    ties
+        How an event at t is weighted where others were censored at t: see `brier_score`.
 
     Examples
     --------
@@ -114,25 +131,58 @@ def d_calibration_incidence(
     hit = outcome.event == pick_cause(outcome, cause)
     at_end = read_probability(incidence_at_duration, outcome, "incidence_at_duration")
     at_horizon = read_probability(incidence_at_horizon, outcome, "incidence_at_horizon")
-    censoring = read_censoring(y_train, outcome)
-    if not usable_times(grid, outcome.duration, censoring, "the test is NaN").all():
-        return DCalibration(np.nan, np.nan, np.full(bins, np.nan))
-    ended = outcome.duration <= horizon
-    inverse = np.where(outcome.event > 0, censoring.inverse(outcome.duration), 0.0)
-    weight = np.where(ended, inverse, censoring.inverse(horizon))
-    rest = _spread(at_horizon, np.ones(len(outcome)), lower)
-    counted = np.where((hit & ended)[:, np.newaxis], _in_bin(at_end, lower), rest)
-    return _wald_test(weight[:, np.newaxis] * counted)
+    weights = read_weights(y_train, outcome, ties)
+    if not usable_times(grid, outcome.duration, weights.censoring, "the test is NaN").all():
+        return DCalibration(np.nan, np.nan, np.full(bins, np.nan), 0)
+    weight, hit = weights.by(horizon)[:, np.newaxis], hit & (outcome.duration <= horizon)
+    in_bin = np.where(hit[:, np.newaxis], _in_bin(at_end, lower), 0.0)
+    rest = np.where(hit[:, np.newaxis], 0.0, _spread(at_horizon, np.ones(len(outcome)), lower))
+    proportions = (weight * (in_bin + rest)).mean(axis=0)
+    below = np.clip(np.minimum(at_horizon[:, np.newaxis] - lower, 1 / bins), 0, None)
+    return _test_counts(weights, weight, in_bin, below, proportions)
 
 
-def _wald_test(counted: Floats) -> DCalibration:
-    """Test that all columns have one mean, from one row for each subject."""
-    excess = counted - counted.mean(axis=1, keepdims=True)
-    covariance = np.atleast_2d(np.cov(excess, rowvar=False, ddof=0)) / len(counted)
-    mean = excess.mean(axis=0)
-    statistic = float(mean @ np.linalg.pinv(covariance, rcond=1e-9, hermitian=True) @ mean)
-    freedom = np.linalg.matrix_rank(covariance, tol=1e-9 * np.trace(covariance), hermitian=True)
-    return DCalibration(statistic, float(chi2.sf(statistic, freedom)), counted.mean(axis=0))
+def _test_counts(
+    weights: Weights, weight: Floats, in_bin: Floats, expected: Floats, proportions: Floats
+) -> DCalibration:
+    """Compare weighted events with what is expected of each subject, both (subject, bin)."""
+    seen, total = in_bin.sum(), (weight * in_bin).sum()
+    groups = _pool(expected.sum(axis=0) * (seen / total if seen else 1.0))
+    in_bin, expected = in_bin @ groups, expected @ groups
+    counted = weight * in_bin
+    gap = (counted - expected).sum(axis=0)
+    any_seen = in_bin.sum(axis=0) > 0
+    squared, ones = (weight * counted).sum(axis=0), np.ones(len(gap))
+    mean_weight = np.divide(squared, counted.sum(axis=0), out=ones, where=any_seen)
+    covariance = np.diag(expected.sum(axis=0) * mean_weight) - expected.T @ expected
+    duration = weights.outcome.duration
+    of_weights = [
+        weights.noise(Part(column, duration, weights.left_limit))[1] for column in counted.T
+    ]
+    covariance += np.inner(of_weights, of_weights)
+    statistic, freedom = _quadratic_form(gap, covariance)
+    return DCalibration(statistic, float(chi2.sf(statistic, freedom)), proportions, freedom)
+
+
+def _pool(expected: Floats) -> Floats:
+    """Indicators, shape (bin, group), of neighbouring bins with enough events together."""
+    group, number, total = np.zeros(len(expected), dtype=int), 0, 0.0
+    for j, each in enumerate(expected):
+        group[j] = number
+        total += each
+        if total >= FEWEST and expected[j + 1 :].sum() >= FEWEST:
+            number, total = number + 1, 0.0
+    return np.asarray(np.eye(number + 1)[group])
+
+
+def _quadratic_form(gap: Floats, covariance: Floats) -> tuple[float, int]:
+    """The chi-square statistic of a gap, and its degrees of freedom."""
+    variances, directions = np.linalg.eigh(covariance)
+    known = variances > 1e-9 * max(variances[-1], 0.0)
+    if not known.any():  # nothing can happen, says the prediction
+        return (np.inf if np.abs(gap).max() > 0 else 0.0), 1
+    along = gap @ directions[:, known]
+    return float(np.sum(along**2 / variances[known])), int(known.sum())
 
 
 def _lower_edges(bins: int) -> Floats:

@@ -22,9 +22,11 @@ from survtrace.datasets import (
 from survtrace.datasets.files import data_folders
 from survtrace.datasets.public import PUBLIC
 from survtrace.errors import DataError
+from survtrace.metrics.weights import Ties
 
 Rows = NDArray[np.int64]
 VALIDATION = ":val"
+TABLE_2 = ("metabric", "support")
 SHARED = {"metabric": load_metabric, "support": load_support, "flchain": load_flchain}
 SIMULATED = ("simulated", "linear")
 SIMULATED_SUBJECTS = 20_000
@@ -47,7 +49,11 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A cohort with its splits; ``horizons`` and ``grid`` may depend on the split."""
+    """A cohort with its splits; ``horizons`` and ``grid`` may depend on the split.
+
+    ``ties`` says how scores weight an event at a time at which others were censored:
+    ``"scikit-survival"`` for the cohorts of the paper's Table 2, which was scored with it.
+    """
 
     name: str
     X: pd.DataFrame
@@ -56,6 +62,7 @@ class Task:
     horizons: NDArray[np.float64] | None = None
     grid: NDArray[np.float64] | None = None
     truth: Truth | None = None
+    ties: Ties = "left-limit"
 
     def for_search(self) -> Task:
         """The same cohort without its test rows: what was validation is scored instead."""
@@ -145,7 +152,8 @@ def _shared(name: str, X: pd.DataFrame, y: pd.DataFrame) -> Task:
             for number in range(n_splits)
         )
         known = {k: file[k] for k in ("horizons", "ibs_grid") if k in file.files}
-    return Task(name, X, y, splits, known.get("horizons"), known.get("ibs_grid"))
+    ties: Ties = "scikit-survival" if name in TABLE_2 else "left-limit"
+    return Task(name, X, y, splits, known.get("horizons"), known.get("ibs_grid"), ties=ties)
 
 
 def _randomly_split(

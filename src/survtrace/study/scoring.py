@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,9 +28,9 @@ def score_method(method: Any, task: Task, split: Split) -> tuple[pd.DataFrame, d
     """Fit on the learning rows, score the test rows; also how many seconds that took.
 
     One cause: the paper's concordance. Several: the cause-specific one. Censoring comes from the
-    training rows. ``AJ`` is the root mean squared distance over the grid between the mean predicted
-    incidence and Aalen-Johansen's; ``truth``, for simulated cohorts, that of each subject's
-    incidence to the true one.
+    training rows; the task says how its ties with events are weighted. ``AJ`` is the root mean
+    squared distance over the grid between the mean predicted incidence and Aalen-Johansen's;
+    ``truth``, for simulated cohorts, that of each subject's incidence to the true one.
     """
     learn, test = split.learn, split.test
     began = time.perf_counter()
@@ -59,16 +61,16 @@ def _score_cause(
     at_horizons, on_grid = incidence[:, : len(horizons)], incidence[:, len(horizons) :]
     y = task.y.iloc[split.test]
     known = {"cause": cause, "y_train": task.y.iloc[split.train]}
-    several = len(read_outcome(task.y).causes) > 1
-    concordance = concordance_cause_specific if several else concordance_paper
-    ranks = [
-        concordance(y, at_horizons[:, j], horizon, **known) for j, horizon in enumerate(horizons)
-    ]
-    errors = brier_score(y, at_horizons, horizons, **known)
+    weighted = {**known, "ties": task.ties}
+    concordance: Callable[..., float] = partial(concordance_paper, **weighted)
+    if len(read_outcome(task.y).causes) > 1:
+        concordance = partial(concordance_cause_specific, **known)
+    ranks = [concordance(y, at_horizons[:, j], horizon) for j, horizon in enumerate(horizons)]
+    errors = brier_score(y, at_horizons, horizons, **weighted)
     scores = {
         **dict(zip(("C25", "C50", "C75"), map(float, ranks), strict=True)),
         **dict(zip(("B25", "B50", "B75"), map(float, errors), strict=True)),
-        "IBS": float(integrated_brier_score(y, on_grid, grid, **known)),
+        "IBS": float(integrated_brier_score(y, on_grid, grid, **weighted)),
         "AJ": float(np.sqrt(aalen_johansen_calibration(y, on_grid, grid, cause=cause))),
     }
     if task.truth is not None:

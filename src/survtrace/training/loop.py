@@ -12,7 +12,7 @@ from torch import Tensor
 from survtrace.data.batches import Pool, Supply
 from survtrace.errors import TrainingError
 from survtrace.losses.objective import Tasks, survival_loss, task_weights
-from survtrace.network.assembly import Network
+from survtrace.network.assembly import Network, Shape
 from survtrace.training.averaging import RunningAverage
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.crew import Crew
@@ -39,6 +39,10 @@ class Plan:
     tasks: Tasks
     seeds: list[int]
     dropout_seed: int
+
+    def n_tokens(self, shape: Shape) -> int:
+        """Tokens of all members in a step, by which threads are chosen."""
+        return self.batch_size * shape.n_members * shape.n_tokens
 
 
 def train(
@@ -70,6 +74,7 @@ def train(
                 _require_finite(training, epoch)
                 with state.average.in_place(state.whole):
                     validation = validation_loss(network, supply, members, crew)
+                    _require_finite_validation(validation, members, epoch)
                     improved = stopping.update(state.whole, validation, epoch)
                 history.add(epoch, members, training.mean(0), validation, improved)
                 bar.show(epoch, stopping.best_loss, stopping.stopped)
@@ -163,4 +168,17 @@ def _require_finite(losses: Float[Tensor, "step part member"], epoch: int) -> No
             f"the training loss must stay finite; it is not at epoch {epoch}, batch "
             f"{int(broken.nonzero()[0])}. The best parameters so far are kept. Lower lr, or look "
             "for extreme values among the covariates or weights."
+        )
+
+
+def _require_finite_validation(
+    losses: Float[Tensor, " member"], members: list[int], epoch: int
+) -> None:
+    broken = [members[m] for m in (~torch.isfinite(losses)).nonzero().flatten().tolist()]
+    if broken:
+        raise TrainingError(
+            f"the validation loss must stay finite; it is not at epoch {epoch} for member(s) "
+            f"{', '.join(map(str, broken))}. The best parameters of earlier epochs, if any, are "
+            "kept. Look for extreme values among the covariates of eval_set or of the rows held "
+            "out, or lower lr."
         )

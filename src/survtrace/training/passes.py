@@ -15,9 +15,10 @@ from survtrace.data.census import Census, gather, take_census
 from survtrace.data.covariates import Covariate
 from survtrace.data.draws import hold_out
 from survtrace.data.encoding import Encoded
+from survtrace.data.parquet import count_parquet_rows
 from survtrace.data.records import Layout
 from survtrace.data.remarks import in_rows
-from survtrace.data.spool import Records, Spool, Spooled
+from survtrace.data.spool import Records, Spool, Spooled, require_space, scratch_folder
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,11 @@ class Writing:
     causes: tuple[Any, ...]
     zero_duration: str | float
 
+    @property
+    def n_bytes(self) -> int:
+        """The most that all records take on disk."""
+        return count_parquet_rows(self.files.path) * self.layout.dtype.itemsize
+
     def __call__(self, span: range | None = None) -> Iterator[Records]:
         """The records of all blocks, or of some, block by block."""
         told, encoding = set[str](), self.layout.encoding
@@ -67,7 +73,8 @@ class Writing:
 
 @contextmanager
 def spool(write: Writing, folder: str | Path | None = None) -> Iterator[Spooled]:
-    """All records on disk, as long as they are needed."""
+    """All records on disk, as long as they are needed; space for them is asked for first."""
+    require_space(write.n_bytes, scratch_folder(folder))
     with Spool(write.layout.dtype, folder) as spool:
         for records in write():
             spool.append(records)

@@ -11,17 +11,30 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.data.batches import Cohort, Draws, InMemory, draw_validation
+from survtrace.data.columns import read_column
 from survtrace.data.encoding import Encoded, Encoding, learn_encoding
 from survtrace.data.outcome import Outcome
-from survtrace.data.time_grid import checked_cuts, locate, quantile_cuts, warn_of_sparse_causes
+from survtrace.data.real_numbers import real_numbers
+from survtrace.data.time_grid import (
+    StayScale,
+    checked_cuts,
+    end_follow_up,
+    locate,
+    quantile_cuts,
+    warn_of_late_events,
+    warn_of_sparse_causes,
+)
 from survtrace.errors import DataError
-from survtrace.inspection.plan import plan_columns
+from survtrace.inspection.plan import Plan, plan_columns
 from survtrace.losses.propensity import ips_weights, propensities
 from survtrace.training.card import CohortCounts, count_cohort
 
 
 class Prepared(NamedTuple):
-    """The cohort, who trains on whom, and what was learned from the training rows."""
+    """The cohort, who trains on whom, and what was learned from the training rows.
+
+    Follow-up of the cohort ends with the last cut; ``trained_on`` has the whole of it.
+    """
 
     cohort: Cohort
     draws: Draws
@@ -74,16 +87,16 @@ def prepare(
     member trains on all subjects and is stopped by that set, from which nothing is learned.
     """
     table, outcome, weight = subjects
-    draws = _draw(outcome, evaluation, validation_fraction, seeds)
+    on_grid = outcome if time_grid is None else end_follow_up(outcome, checked_cuts(time_grid)[-1])
+    draws = _draw(on_grid, evaluation, validation_fraction, seeds)
     used = np.unique(draws.training)
     trained_on = outcome.take(used)
     planned = plan_columns(table, outcome, categorical=categorical, columns=columns)
     planned.require_answers()
-    encoding = learn_encoding(
-        table[used], planned.covariates, planned.left_out, remarks=planned.words()
-    )
+    encoding = _learn(table, used, planned)
     cuts = choose_cuts(trained_on, n_intervals, time_grid)
-    warn_of_sparse_causes(trained_on.n_events, len(cuts) - 1)
+    warn_of_late_events(outcome.n_events, on_grid.n_events, cuts[-1])
+    warn_of_sparse_causes(end_follow_up(trained_on, cuts[-1]).n_events, len(cuts) - 1)
     encoded = encoding.encode(table)
     counts = count_cohort(encoding, encoded, outcome)
     if evaluation is not None:
@@ -91,8 +104,10 @@ def prepare(
         outcome = _append_outcome(outcome, evaluation.outcome)
         weight = np.concatenate([weight, evaluation.weight])
     weight = weight / weight[used].mean()
-    ips_weight = _ips_weights(ips, encoded, outcome, used, ips_clip)
-    cohort = _tensors(encoded, outcome, cuts, trained_on, weight, ips_weight)
+    stay = StayScale.of(trained_on, cuts[-1]).standardise(outcome.duration)
+    ended = end_follow_up(outcome, cuts[-1])
+    ips_weight = _ips_weights(ips, encoded, ended, used, ips_clip)
+    cohort = _tensors(encoded, ended, cuts, stay, weight, ips_weight)
     return Prepared(cohort, draws, encoding, cuts, trained_on, counts)
 
 
@@ -100,10 +115,17 @@ def choose_cuts(
     trained_on: Outcome, n_intervals: int, time_grid: ArrayLike | None
 ) -> NDArray[np.float64]:
     """The cuts of the user, or else those at quantiles of the event times."""
+    quantiles = quantile_cuts(trained_on, n_intervals)  # refuses a cohort without events
     if time_grid is None:
-        return quantile_cuts(trained_on, n_intervals)
-    quantile_cuts(trained_on, 1)  # refuses a cohort without events
-    return checked_cuts(time_grid)
+        return quantiles
+    cuts = checked_cuts(time_grid)
+    if not end_follow_up(trained_on, cuts[-1]).event.any():
+        raise DataError(
+            f"at least one event must lie within the time grid; it ends at {cuts[-1]:g} and the "
+            f"first event is at {trained_on.duration[trained_on.event > 0].min():g}. Choose a "
+            "time_grid that ends later, in the unit of the durations."
+        )
+    return cuts
 
 
 def checked_weight(sample_weight: ArrayLike | None, n_subjects: int) -> NDArray[np.float64]:
@@ -111,7 +133,9 @@ def checked_weight(sample_weight: ArrayLike | None, n_subjects: int) -> NDArray[
     if sample_weight is None:
         return np.ones(n_subjects)
     try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
+        weight = real_numbers(sample_weight, "sample_weight")
+    except DataError:
+        raise
     except (TypeError, ValueError):
         weight = np.empty(0)
     bad = weight.shape != (n_subjects,) or not np.isfinite(weight).all() or (weight < 0).any()
@@ -123,9 +147,15 @@ def checked_weight(sample_weight: ArrayLike | None, n_subjects: int) -> NDArray[
     return weight
 
 
-def stay_scale(trained_on: Outcome) -> tuple[float, float]:
-    """Mean and deviation by which durations are standardised for the length-of-stay task."""
-    return float(trained_on.duration.mean()), float(trained_on.duration.std()) or 1.0
+def _learn(table: nw.DataFrame[Any], used: NDArray[np.int64], planned: Plan) -> Encoding:
+    """Learn from some rows; an error names a row by its number in the whole table."""
+    covariates = planned.covariates
+    try:
+        return learn_encoding(table[used], covariates, planned.left_out, remarks=planned.words())
+    except DataError:
+        for covariate in covariates:
+            read_column(table, covariate)
+        raise
 
 
 def _draw(
@@ -166,13 +196,11 @@ def _tensors(
     encoded: Encoded,
     outcome: Outcome,
     cuts: NDArray[np.float64],
-    trained_on: Outcome,
+    stay: NDArray[np.float64],
     weight: NDArray[np.float64],
     ips: NDArray[np.float64],
 ) -> Cohort:
     interval, fraction = locate(outcome.duration, cuts)
-    mean, deviation = stay_scale(trained_on)
-    stay = (outcome.duration - mean) / deviation
     return Cohort(
         rows=torch.from_numpy(encoded.rows),
         values=torch.from_numpy(encoded.values),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -15,16 +15,26 @@ from survtrace.data.blocks import CohortFiles
 from survtrace.data.census import Census
 from survtrace.data.draws import count_held_out
 from survtrace.data.encoding import Encoding
-from survtrace.data.outcome import Outcome, warn_if_complete, warn_of_empty
+from survtrace.data.outcome import (
+    Outcome,
+    warn_if_complete,
+    warn_of_empty,
+    warn_of_unknown_durations,
+)
 from survtrace.data.pools import OnDisk, Walk
 from survtrace.data.records import Layout
 from survtrace.data.spool import Spooled
-from survtrace.data.time_grid import warn_of_sparse_causes
+from survtrace.data.time_grid import (
+    StayScale,
+    end_follow_up,
+    warn_of_late_events,
+    warn_of_sparse_causes,
+)
 from survtrace.errors import DataError, SettingError
 from survtrace.inspection.files import plan_files, require_levels
 from survtrace.training.card import CohortCounts
 from survtrace.training.passes import Counting, Writing, spool
-from survtrace.training.preparation import choose_cuts, stay_scale
+from survtrace.training.preparation import choose_cuts
 
 
 class Streamed(NamedTuple):
@@ -95,12 +105,16 @@ def prepare_streamed(
     encoding = census.encoding(covariates, planned.left_out, planned.words())
     require_levels(encoding, columns)
     trained_on = replace(census.outcome(), censored=meaning.censored)
+    warn_of_unknown_durations(trained_on)
     if files.roles.censored is None:
         warn_if_complete(trained_on)
     cuts = choose_cuts(trained_on, n_intervals, time_grid)
-    warn_of_sparse_causes(census.n_events, len(cuts) - 1)
+    left = _events_until(cuts[-1], census.n_events, trained_on)
+    warn_of_late_events(census.n_events, left, cuts[-1])
+    warn_of_sparse_causes(left, len(cuts) - 1)
     weight = None if files.roles.weight is None else census.weight.mean
-    layout = Layout(encoding, cuts, len(census.causes), stay_scale(trained_on), weight)
+    stay = StayScale.of(trained_on, cuts[-1])
+    layout = Layout(encoding, cuts, len(census.causes), stay, weight)
     moved = census.shift if zero_duration == "shift" else zero_duration
     with keep(Writing(files, layout, census.causes, moved)) as spooled:
         counts = CohortCounts(
@@ -125,6 +139,18 @@ def require_streamable(ips: str, recalibrate: bool | str, **given: Any) -> None:
             f"{beside[0]} cannot be given beside the path of a file. A column of weights is named "
             'in y, {..., "weight": "column"}; validation rows are drawn from the file.'
         )
+
+
+def _events_until(end: float, n_events: Mapping[Any, int], sample: Outcome) -> dict[Any, int]:
+    """How many events of each cause lie within the grid, by their share in a sample of outcomes.
+
+    The sample is the whole up to a million subjects; the count is then exact.
+    """
+    before, after = sample.n_events, end_follow_up(sample, end).n_events
+    return {
+        cause: round(n * after[cause] / before[cause]) if before[cause] else n
+        for cause, n in n_events.items()
+    }
 
 
 def _checked(census: Census | None, files: CohortFiles) -> Census:

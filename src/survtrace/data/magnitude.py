@@ -1,0 +1,61 @@
+"""Refuses numbers too large to compute with, before they become NaN."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from survtrace.errors import DataError, row_name
+
+LARGEST = 1e20  # every whole number of 64 bits is smaller
+FARTHEST = 1e9  # standard deviations; the network multiplies values in float32, up to 3e38
+
+
+def require_magnitude(values: NDArray[np.float64], name: str, first_row: int = 0) -> None:
+    """Refuse values of a column beyond `LARGEST`; NaN is missing and passes.
+
+    Examples
+    --------
+    >>> require_magnitude(np.array([61.0, 1e30]), "age")
+    Traceback (most recent call last):
+    survtrace.errors.DataError: numerical covariates must lie between -1e+20 and 1e+20; column \
+'age' has 1 of 2 values beyond (first: row 1, 1e+30). Correct them, or make them missing.
+    """
+    beyond = np.abs(values) > LARGEST
+    if beyond.any():
+        first = int(np.flatnonzero(beyond)[0])
+        seen = f", {values[first]:g}" if np.isfinite(values[first]) else ""
+        raise DataError(
+            f"numerical covariates must lie between -{LARGEST:g} and {LARGEST:g}; column {name!r} "
+            f"has {beyond.sum()} of {len(values)} values beyond (first: "
+            f"{row_name(first_row + first)}{seen}). Correct them, or make them missing."
+        )
+
+
+def require_within_reach(scaled: NDArray[np.float32], name: str, first_row: int = 0) -> None:
+    """Refuse standardised values so far from the training rows that the network may overflow."""
+    beyond = np.abs(scaled) > FARTHEST
+    if beyond.any():
+        first = int(np.flatnonzero(beyond)[0])
+        raise DataError(
+            f"numerical covariates must be of the size seen in fit; column {name!r} has "
+            f"{beyond.sum()} of {len(scaled)} values more than {FARTHEST:g} standard deviations "
+            f"from the mean of the training rows (first: {row_name(first_row + first)}). Correct "
+            "them (is the unit that of the training rows?), or make them missing."
+        )
+
+
+def beyond_float(values: Iterable[Any]) -> NDArray[np.float64]:
+    """Mark the whole numbers that no float can hold: infinite where they are, else 0.
+
+    Examples
+    --------
+    >>> beyond_float([3, 10**400, None])
+    array([ 0., inf,  0.])
+    """
+    limit = sys.float_info.max
+    return np.array([np.inf if isinstance(v, int) and abs(v) > limit else 0.0 for v in values])

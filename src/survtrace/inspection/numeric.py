@@ -1,0 +1,149 @@
+"""A column of numbers: identifiers, dates written as numbers, codes such as 999 among them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from survtrace.data.columns import numbers
+from survtrace.data.covariates import Covariate
+from survtrace.data.missing import SENTINELS, is_plain_number
+from survtrace.errors import DataError
+from survtrace.inspection.dictionary import Entry
+from survtrace.inspection.distinct import rows
+from survtrace.inspection.finding import Finding, covariate_of
+from survtrace.inspection.texts import (
+    N_IDENTIFIER,
+    is_named_like_a_code,
+    is_named_like_an_identifier,
+)
+
+
+def inspect_numbers(series: nw.Series[Any], entry: Entry, told: tuple[str, ...]) -> Finding:
+    """Find out whether numbers are a covariate, and whether some of them mean "not known"."""
+    marked = tuple(dict.fromkeys(text for text in told if is_plain_number(text)))
+    plain = Covariate(series.name, "numerical")
+    try:
+        everything = numbers(series.to_frame(), plain)
+    except (DataError, OverflowError):  # infinite: refused where the values are read
+        covariate = covariate_of(series.name, "numerical", entry, missing=marked)
+        return Finding(series.name, "numbers", "", 0, "numerical", covariate=covariate)
+    present = everything[~np.isnan(everything)]
+    is_marker = np.isin(present, [float(text) for text in marked])
+    markers = {
+        f"{v:g}": int(n)
+        for v, n in zip(*np.unique(present[is_marker], return_counts=True), strict=True)
+    }
+    values = present[~is_marker] if markers else present
+    covariate = covariate_of(
+        series.name,
+        "numerical",
+        entry,
+        missing=(*entry.missing, *(t for t in marked if f"{float(t):g}" in markers)),
+    )
+    n_missing = len(everything) - len(values)
+    content = f"{values.min():g} to {values.max():g}" if len(values) else "nothing"
+    finding = Finding(
+        series.name,
+        "numbers",
+        content,
+        n_missing,
+        "numerical",
+        markers=markers,
+        covariate=covariate,
+        asked=bool(entry.kind),
+    )
+    if not finding.asked and _are_days(values):
+        reason = "dates written as numbers, such as 20190304"
+        return replace(
+            finding, use="left out", reason=reason, role="date", covariate=None, content=""
+        )
+    if not finding.asked and (why := _numbers_that_name_rows(series.name, values, len(everything))):
+        return replace(
+            finding, use="left out", reason=why, role="identifier", covariate=None, content=""
+        )
+    warnings = (*find_sentinels(values), *_impossible(values, entry), *_codes(finding, values))
+    return replace(finding, warnings=warnings)
+
+
+def _numbers_that_name_rows(name: str, values: NDArray[np.float64], n_rows: int) -> str:
+    """Why whole numbers are identifiers; "" if they are not."""
+    if len(values) < max(N_IDENTIFIER, 0.5 * n_rows) or not are_whole(values):
+        return ""
+    named = is_named_like_an_identifier(name)
+    low, high = float(values.min()), float(values.max())
+    alike = low > 1e5 and high - low < 0.02 * low  # long numbers that begin alike
+    span = high - low + 1
+    if not (named or alike) and span > 3 * len(values):
+        return ""
+    n_distinct = len(np.unique(values))
+    seen = f"identifier: {n_distinct} distinct numbers in {len(values)} rows"
+    if named and n_distinct >= max(N_IDENTIFIER, 0.5 * len(values)) and high > len(values) / 2:
+        return f"{seen}, and its name"
+    if n_distinct < len(values):
+        return ""
+    steps = np.diff(values)
+    if alike or span == len(values) or (steps > 0).all() or (steps < 0).all():
+        return seen
+    return ""
+
+
+def _are_days(values: NDArray[np.float64]) -> bool:
+    """Whether numbers are days, as 20190304 is the fourth of March."""
+    if len(values) < 2 or values.min() < 19000101 or values.max() > 21001231:
+        return False
+    month, day = values // 100 % 100, values % 100
+    right = (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
+    return bool(right.all() and are_whole(values))
+
+
+def are_whole(values: NDArray[np.float64]) -> bool:
+    """Whether all numbers are whole."""
+    return bool(
+        (values[:100] == np.floor(values[:100])).all() and (values == np.floor(values)).all()
+    )
+
+
+def find_sentinels(values: NDArray[np.float64]) -> tuple[str, ...]:
+    """Numbers such as 999 that lie far from all others and may mean "not known"."""
+    found = []
+    for _ in range(3):
+        if len(values) < 10:
+            break
+        low, high = values.min(), values.max()
+        for code, others in ((high, values[values < high]), (low, values[values > low])):
+            if code not in SENTINELS or len(others) < 2:
+                continue
+            if abs(code) == 9 and not are_whole(others):  # a code of one digit is one among codes
+                continue
+            gap = min(abs(others.min() - code), abs(others.max() - code))
+            far = gap > others.max() - others.min() and others.max() > others.min()
+            if far or (code <= -9 and others.min() >= 0):
+                n = len(values) - len(others)
+                found.append(
+                    f"{code:g} ({rows(n)}) lies far from all others: if it means 'not known', say "
+                    f"missing {code:g}"
+                )
+                values = others
+                break
+        else:
+            break
+    return tuple(found)
+
+
+def _codes(finding: Finding, values: NDArray[np.float64]) -> tuple[str, ...]:
+    """Whole numbers whose name says that they stand for something else."""
+    if finding.asked or not len(values) or not is_named_like_a_code(finding.name):
+        return ()
+    return ("numbers that seem to be codes: if so, say categorical",) if are_whole(values) else ()
+
+
+def _impossible(values: NDArray[np.float64], entry: Entry) -> tuple[str, ...]:
+    low = -np.inf if entry.low is None else entry.low
+    high = np.inf if entry.high is None else entry.high
+    n = int(((values < low) | (values > high)).sum())
+    return (f"{rows(n)} outside {low:g} to {high:g}",) if n else ()

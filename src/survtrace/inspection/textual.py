@@ -1,0 +1,197 @@
+"""A column of texts: dates, numbers, free text, identifiers, or levels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from survtrace.data.covariates import kind_of
+from survtrace.data.missing import LEVELS, MARKERS
+from survtrace.data.text_numbers import DistinctNumbers, parse_distinct
+from survtrace.data.units import same_unit
+from survtrace.inspection.dictionary import Entry
+from survtrace.inspection.distinct import Texts, lower, present_texts, rows
+from survtrace.inspection.finding import Finding, covariate_of
+from survtrace.inspection.numeric import are_whole, find_sentinels
+from survtrace.inspection.texts import (
+    N_FEW,
+    are_dates,
+    are_distinct,
+    are_sentences,
+    is_named_like_a_person,
+    is_named_like_an_identifier,
+    spellings,
+)
+
+N_CODES = 20  # whole numbers in text, if not more distinct ones, are codes
+MOST_UNREADABLE = 10  # distinct texts among numbers that are taken for missing
+
+
+def inspect_texts(
+    series: nw.Series[Any], entry: Entry, kind: str, decimal: str, told: tuple[str, ...]
+) -> Finding:
+    """Find out what a column of texts holds: dates, numbers, free text, identifiers or levels."""
+    usual = MARKERS if kind == "numerical" else [m for m in MARKERS if m not in LEVELS]
+    texts = present_texts(series, told, [m for m in usual if m not in lower(entry.levels)])
+    finding = Finding(
+        series.name,
+        "text",
+        texts.in_words(),
+        texts.n_missing,
+        "categorical",
+        markers=texts.markers,
+        asked=bool(kind),
+    )
+    if not texts.text:
+        empty = covariate_of(series.name, kind_of(series), entry, missing=tuple(texts.markers))
+        return replace(finding, content="nothing", use=empty.kind, covariate=empty)
+    if kind != "categorical" and not entry.levels:
+        if not kind and are_dates(texts.text, texts.counts):
+            reason = "dates written as text have no scale of their own"
+            return _without_values(finding, "date", reason)
+        read = parse_distinct(texts.text, decimal or None, unit=entry.unit)
+        found = _of_numbers_in_text(finding, texts, read, entry, kind)
+        if found is not None:
+            return found
+    if not kind and not entry.levels:
+        if are_sentences(texts.text, texts.counts):
+            reason = f"free text: {len(texts.text)} distinct texts of several words"
+            return _without_values(finding, "text", reason)
+        if (
+            texts.n_rows >= N_FEW
+            and len(texts.text) > N_CODES
+            and is_named_like_a_person(series.name)
+        ):
+            reason = f"names of people, by its name: {len(texts.text)} distinct texts"
+            return _without_values(finding, "identifier", reason)
+        named = is_named_like_an_identifier(series.name) and 2 * len(texts.text) >= texts.n_rows
+        if are_distinct(len(texts.text), texts.n_rows) or (named and texts.n_rows >= N_FEW):
+            reason = f"identifier: {len(texts.text)} distinct texts in {rows(texts.n_rows)}"
+            return _without_values(finding, "identifier", reason)
+    return _of_levels(finding, texts, entry)
+
+
+def _of_numbers_in_text(
+    finding: Finding, texts: Texts, read: DistinctNumbers, entry: Entry, kind: str
+) -> Finding | None:
+    """Numbers written as text; None if the column rather holds levels."""
+    readable = ~read.unreadable
+    n_numbers = int(texts.counts[readable].sum())
+    n_unclear = int(texts.counts[read.ambiguous].sum())
+    few = len(texts.text) <= N_CODES and not kind
+    if n_unclear and n_numbers + n_unclear >= 0.9 * texts.n_rows:
+        example = next(t for t, unclear in zip(texts.text, read.ambiguous, strict=True) if unclear)
+        return replace(
+            finding,
+            use="question",
+            reason=f"{example!r} can be {example.replace(',', '.')} or {example.replace(',', '')}: "
+            "say which mark its decimals have",
+        )
+    share = n_numbers / texts.n_rows
+    unreadable = [t for t, bad in zip(texts.text, read.unreadable, strict=True) if bad]
+    if unreadable and kind != "numerical":
+        if few or int(readable.sum()) <= N_CODES or share < 0.5:
+            return None
+        if share < 0.9 or len(unreadable) > MOST_UNREADABLE:
+            n_texts = texts.n_rows - n_numbers
+            return replace(
+                finding,
+                use="question",
+                reason=f"numbers in {rows(n_numbers)}, other texts in {n_texts} "
+                f"(such as {unreadable[0]!r}): say whether it is numerical or categorical",
+            )
+    plain = not read.kinds and not unreadable
+    values = read.numbers[readable]
+    if plain and not kind:
+        if any(len(text) > 1 and text[0] == "0" and text.isdigit() for text in texts.text):
+            return None  # "007" is a code
+        if few and not texts.markers and are_whole(values):
+            return None
+        if (
+            are_whole(values)
+            and is_named_like_an_identifier(finding.name)
+            and are_distinct(len(values), texts.n_rows)
+        ):
+            reason = f"identifier: {len(values)} distinct numbers in {rows(texts.n_rows)}"
+            return _without_values(finding, "identifier", reason)
+    units = _units(texts, read)
+    if len({same_unit(unit) or unit for unit in units}) > 1:
+        seen = ", ".join(f"{unit!r} in {n}" for unit, n in units.items())
+        return replace(
+            finding,
+            use="question",
+            reason=f"numbers in different units ({seen} rows): convert them",
+        )
+    markers = {**texts.markers, **texts.count_of(unreadable)}
+    missing = (*entry.missing, *(m for m in markers if m.casefold() not in MARKERS))
+    covariate = covariate_of(
+        finding.name,
+        "numerical",
+        entry,
+        decimal=read.decimal,
+        in_text=True,
+        thousands=read.decimal == "." and any("," in text for text in read.kinds),
+        missing=missing,
+        unit=entry.unit or next(iter(units), ""),
+    )
+    changes: dict[str, int] = {}
+    for text, n in zip(texts.text, texts.counts.tolist(), strict=True):
+        for change in read.kinds.get(text, ()):
+            changes[change] = changes.get(change, 0) + n
+    warnings = (
+        *find_sentinels(np.repeat(read.numbers, texts.counts)[np.repeat(readable, texts.counts)]),
+    )
+    return replace(
+        finding,
+        content=f"{values.min():g} to {values.max():g}",
+        n_missing=texts.n_missing + sum(texts.count_of(unreadable).values()),
+        use="numerical",
+        reason=f"numbers written as text in {rows(n_numbers)}",
+        markers=markers,
+        changes=changes,
+        warnings=warnings,
+        covariate=covariate,
+    )
+
+
+def _of_levels(finding: Finding, texts: Texts, entry: Entry) -> Finding:
+    several = spellings(texts.text, texts.counts)
+    merged = texts.count_of([text for others in several.values() for text in others])
+    levels = tuple(dict.fromkeys(text.strip() for text in texts.text))
+    dropped = {text.strip() for others in several.values() for text in others} - set(several)
+    covariate = covariate_of(
+        finding.name, "categorical", entry, missing=(*entry.missing, *texts.markers)
+    )
+    warnings: tuple[str, ...] = texts.many_levels()
+    if several and not entry.levels:
+        covariate = replace(covariate, levels=tuple(t for t in levels if t not in dropped))
+        seen = "; ".join(f"{others} as {level!r}" for level, others in list(several.items())[:3])
+        warnings = (f"spellings of one level in {rows(sum(merged.values()))}: {seen}", *warnings)
+    if entry.levels:
+        known = lower(entry.levels)
+        unknown = [text for text in texts.text if text.strip().casefold() not in known]
+        if unknown:
+            n = sum(texts.count_of(unknown).values())
+            return replace(
+                finding,
+                use="question",
+                reason=f"levels that the dictionary does not have in {rows(n)} (such as "
+                f"{unknown[0]!r}): correct them, or add them to its levels",
+            )
+    return replace(finding, warnings=warnings, covariate=covariate)
+
+
+def _units(texts: Texts, read: DistinctNumbers) -> dict[str, int]:
+    units: dict[str, int] = {}
+    for text, n in zip(texts.text, texts.counts.tolist(), strict=True):
+        if unit := read.units.get(text):
+            units[unit] = units.get(unit, 0) + n
+    return units
+
+
+def _without_values(finding: Finding, role: str, reason: str) -> Finding:
+    """A column that is not used; its values are not shown."""
+    return replace(finding, use="left out", role=role, reason=reason, content="", markers={})

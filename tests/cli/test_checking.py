@@ -1,0 +1,118 @@
+"""The command check: what each column is, and what to run next."""
+
+import json
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from survtrace.inspection import read_dictionary
+
+N = 120
+
+
+@pytest.fixture
+def export(tmp_path, draw_cohort):
+    """A raw table with semicolons and decimal commas."""
+    X, y = draw_cohort(N, seed=3)
+    table = pd.DataFrame(
+        {
+            "patient id": [f"P{row}" for row in range(N)],
+            "age": X["age"].round(1),
+            "crp": [f"{size:.1f}" if size > 1 else "unknown" for size in X["size"].fillna(0)],
+            "sex": X["sex"],
+            "weight": np.where(np.arange(N) == 5, 999, 60 + np.arange(N) % 40),
+            "died on": np.where(y["event"] > 0, "3.4.2020", ""),
+            "months": y["duration"].round(3),
+            "status": y["event"].map({0: "censored", 1: "died"}),
+        }
+    )
+    path = tmp_path / "export.csv"
+    commas = table.map(lambda v: str(v).replace(".", ",") if isinstance(v, float) else v)
+    commas["crp"] = commas["crp"].str.replace(".", ",")
+    commas.to_csv(path, index=False, sep=";")
+    return path
+
+
+OUTCOME = ["--duration", "months", "--event", "status"]
+
+
+def test_each_column_is_shown_with_what_will_be_done(survtrace, export):
+    code, out, err = survtrace("check", export, *OUTCOME)
+    assert code == 0, err
+    for words in ("patient id", "identifier", "decimal comma", "'unknown'", "999", "died on"):
+        assert words in out
+    assert "censored" in out
+    assert out.rstrip().endswith(
+        f"next: survtrace fit {shlex.quote(str(export))} {shlex.join(OUTCOME)} --out model"
+    )
+
+
+def test_programs_get_json(survtrace, export):
+    code, out, err = survtrace("check", export, *OUTCOME, "--missing", "999", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    columns = {column["name"]: column for column in found["columns"]}
+    assert columns["patient id"]["use"] == "left out"
+    assert columns["crp"]["use"] == "numerical"
+    assert columns["weight"]["missing"] == 1
+    assert found["rows"] == N
+    assert {label["label"] for label in found["outcome"]["labels"]} == {"censored", "died"}
+    assert "--missing 999" in found["next"]
+
+
+def test_without_an_outcome_candidates_are_named(survtrace, export):
+    code, out, _ = survtrace("check", export)
+    assert code == 0
+    assert "columns that may be the duration: months" in out
+    assert "columns that may be the event: status" in out
+    assert "next: survtrace check" in out
+
+
+def test_a_dictionary_is_drafted_and_read_again(survtrace, export, tmp_path):
+    path = tmp_path / "dictionary.csv"
+    code, out, err = survtrace("check", export, *OUTCOME, "--write", path)
+    assert code == 0, err
+    entries = read_dictionary(path)
+    assert entries["patient id"].kind == "identifier"
+    assert entries["crp"].decimal == ","
+    assert (entries["months"].kind, entries["status"].kind) == ("duration", "event")
+    assert f"--columns {path}" in out
+    code, out, err = survtrace("check", export, "--columns", path)  # it names the outcome, too
+    assert code == 0, err
+    assert "--duration months --event status" in out
+    code, _, err = survtrace("check", export, *OUTCOME, "--write", path)
+    assert code == 2
+    assert "exists and is left alone" in err
+
+
+def test_a_question_ends_with_code_2_and_the_way_out(survtrace, tmp_path):
+    table = pd.DataFrame(
+        {
+            "lab": ["1,234", "5,678", "2,345"] * 20,
+            "age": [40 + row % 30 for row in range(60)],
+            "months": np.linspace(1, 9, 60),
+            "died": [0, 1] * 30,
+        }
+    )
+    table.to_csv(tmp_path / "t.csv", index=False, sep=";")
+    outcome = ["--duration", "months", "--event", "died"]
+    code, out, err = survtrace("check", tmp_path / "t.csv", *outcome)
+    assert code == 2
+    assert "question" in out
+    assert "lab" in err
+    code, _, err = survtrace("check", tmp_path / "t.csv", *outcome, "--decimal", ",")
+    assert code == 0, err
+
+
+def test_a_column_is_used_if_asked_for(survtrace, export):
+    _, out, _ = survtrace("check", export, *OUTCOME, "--use", "patient id", "--json")
+    columns = {column["name"]: column["use"] for column in json.loads(out)["columns"]}
+    assert columns["patient id"] == "categorical"
+
+
+def test_a_misspelt_column_is_pointed_out(survtrace, export):
+    code, _, err = survtrace("check", export, "--duration", "month", "--event", "status")
+    assert code == 2
+    assert "did you mean 'months'" in err

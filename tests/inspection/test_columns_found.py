@@ -1,0 +1,248 @@
+"""What each column of a raw table is found to be."""
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from survtrace import DataError
+from survtrace.data.covariates import infer_covariates, open_table
+from survtrace.inspection import plan_columns
+
+N = 120
+RNG = np.random.default_rng(0)
+NUMBERS = RNG.gamma(2.0, 10.0, N).round(1) + 0.1
+
+
+def found(values, name="a", **settings):
+    """The only finding of a table of one column."""
+    (finding,) = plan_columns(open_table({name: values}), **settings).findings
+    return finding
+
+
+def with_marks(values, *marks):
+    """Some of the values replaced by marks."""
+    changed = list(values)
+    for place, mark in enumerate(marks):
+        changed[5 * place + 1] = mark
+    return changed
+
+
+def comma(values):
+    return [f"{value}".replace(".", ",") for value in values]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role"),
+    [
+        ("a", [f"P{number:05d}" for number in RNG.permutation(N)], "identifier"),
+        ("patient_id", RNG.permutation(10**6)[:N], "identifier"),
+        ("a", np.arange(N) + 40_000, "identifier"),
+        ("Unnamed: 0", RNG.permutation(N), "identifier"),
+        ("insurance", RNG.permutation(10**4)[:N] + 4_310_000, "identifier"),
+        ("patient", [f"P{number // 2}" for number in range(N)] + [None], "identifier"),
+        ("a", pd.Categorical([f"P{number}" for number in range(N)]), "identifier"),
+        ("surname", [f"{'ABCDEFGH'[i % 8]}. Smith-{i // 4}" for i in range(N)], "identifier"),
+        ("a", [f"{d}.{m}.2020" for d in range(1, 11) for m in range(1, 13)], "date"),
+        ("a", ["2020-01-31", "31/12/19", "5 Mar 2021", "2020-01-31 12:30"] * 30, "date"),
+        ("a", [20190100 + day % 28 + 1 for day in range(N)], "date"),
+        ("a", [f"seen in clinic on day {i}, no new complaints" for i in range(N)], "text"),
+        (
+            "a",
+            ["none"] * 90 + [f"fell at home, brought in by {i} others" for i in range(30)],
+            "text",
+        ),
+    ],
+)
+def test_what_is_no_covariate_is_left_out_and_its_values_are_not_shown(name, values, role):
+    finding = found(values, name)
+    assert (finding.use, finding.role, finding.content) == ("left out", role, "")
+    assert finding.covariate is None
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("a", RNG.permutation(np.arange(90_000, 400_000, 7))[:N]),
+        ("a", NUMBERS),
+        ("number_of_nodes", RNG.integers(0, 20, N)),
+        ("birth_year", RNG.integers(1930, 1990, N)),
+    ],
+)
+def test_a_real_covariate_is_never_dropped(name, values):
+    assert found(values, name).use == "numerical"
+
+
+@pytest.mark.parametrize("values", [["x", "y", "z"], ["1.1.2020x", "b", "c"]])
+def test_a_small_table_is_not_judged_by_distinct_values(values):
+    assert found(values).use == "categorical"
+
+
+@pytest.mark.parametrize(
+    ("values", "changes"),
+    [
+        (comma(NUMBERS), {"decimal comma": N}),
+        ([f"{value} mg/dl" for value in NUMBERS], {"unit": N}),
+        (with_marks(NUMBERS.astype(str), "<0.6", ">200"), {"bound": 2}),
+        ([f"{value * 1e4:,.2f}" for value in NUMBERS], {"thousands separator": N}),
+        (list(NUMBERS.astype(str)), {}),
+    ],
+)
+def test_numbers_in_text_become_numbers_with_a_count_of_changes(values, changes):
+    finding = found(values)
+    assert finding.use == "numerical"
+    assert {kind: finding.changes.get(kind) for kind in changes} == changes
+    assert "numbers written as text in 120 rows" in finding.reason
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_marks_of_missing_values_are_missing(frame):
+    marks = ["NA", "N/A", "unknown", "-", "?", ".", "", "nicht bekannt", " Unknown "]
+    for values in (with_marks(comma(NUMBERS), *marks), with_marks(["f", "m"] * 60, *marks)):
+        (finding,) = plan_columns(open_table(frame({"a": values}))).findings
+        assert finding.n_missing == len(marks)
+        assert sum(finding.markers.values()) == len(marks) - 1  # an empty text is no mark
+
+
+def test_a_few_words_among_numbers_are_missing_and_named():
+    finding = found(with_marks(NUMBERS.astype(str), "haemolysed", "haemolysed"))
+    assert finding.markers == {"haemolysed": 2}
+    assert finding.covariate.missing == ("haemolysed",)
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        (["1,234", "5,678"] * 60, "'1,234' can be 1.234 or 1234"),
+        (["90 mg/dl", "5 mmol/l"] * 60, "different units"),
+        ([*NUMBERS[:80].astype(str), *(f"word {i}" for i in range(40))], "numbers in 80 rows"),
+        (pd.date_range("2020-01-01", periods=N), "holds dates or times"),
+    ],
+)
+def test_what_cannot_be_known_is_asked(values, reason):
+    plan = plan_columns(open_table({"lab": values, "age": NUMBERS[: len(values)]}))
+    assert reason in plan.findings[0].reason
+    with pytest.raises(DataError, match="'lab'") as caught:
+        plan.require_answers()
+    if "dates" not in reason:
+        assert "--columns" in caught.value.in_command
+        assert "SurvTRACE(columns=" in str(caught.value)
+
+
+def test_the_dictionary_answers():
+    answers = {"a": {"decimal": ","}}
+    assert found(["1,234", "5,678"] * 60, columns=answers).covariate.decimal == ","
+    mixed = [*NUMBERS[:80].astype(str), *(f"word {i}" for i in range(40))]
+    assert found(mixed, columns={"a": {"kind": "categorical"}}).use == "categorical"
+    assert found(mixed, columns={"a": "ignore"}).asked
+
+
+@pytest.mark.parametrize("kind", ["categorical", "covariate"])
+def test_an_identifier_is_used_if_asked_for_by_name(kind):
+    values = [f"P{number}" for number in range(N)]
+    assert found(values, columns={"a": {"kind": kind}}).use == "categorical"
+    assert found(values, categorical=["a"]).use == "categorical"
+
+
+@pytest.mark.parametrize(
+    ("values", "code"),
+    [
+        (with_marks(RNG.integers(40, 120, N), 999, 999), "999 (2 rows)"),
+        (with_marks(RNG.integers(40, 120, N), -99), "-99 (1 row)"),
+        (with_marks(RNG.integers(0, 2, N), 9), "9 (1 row)"),
+    ],
+)
+def test_a_number_that_may_mean_missing_is_pointed_out_but_kept(values, code):
+    finding = found(values)
+    assert finding.warnings[0].startswith(code)
+    assert finding.n_missing == 0
+    number = code.split()[0]
+    told = found(values, columns={"a": {"missing": number}})
+    assert told.n_missing == int(code[code.index("(") + 1])
+    assert not told.warnings
+
+
+@pytest.mark.parametrize("values", [RNG.integers(0, 100, N), RNG.integers(1, 10, N), NUMBERS])
+def test_numbers_within_the_others_are_not_suspected(values):
+    assert not found(values).warnings
+
+
+def test_spellings_of_one_level_are_merged_and_said():
+    finding = found(["Male", "male ", "MALE", "Male", "female", "Female"] * 20)
+    assert finding.covariate.levels == ("Male", "female")
+    assert "spellings of one level" in finding.warnings[0]
+    kept = found(["m", "M", "f"] * 40, columns={"a": {"levels": ["m", "M", "f"]}})
+    assert kept.covariate.levels == ("m", "M", "f")
+
+
+def test_levels_of_the_dictionary_are_the_only_ones():
+    with pytest.raises(DataError, match=r"levels that the dictionary does not have in 40 rows"):
+        plan_columns(
+            open_table({"a": ["x", "y", "z"] * 40}), columns={"a": {"levels": ["x", "y"]}}
+        ).require_answers()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["1", "2", "3"] * 40,
+        ["007", "012"] * 60,
+        [True, False] * 60,
+        pd.Categorical(["unknown", "I"] * 60),
+        ["1a", "1b", "2"] * 40,
+        ["40-49", "50-59", "80+"] * 40,
+        ["0", "1", "2", "3 or more"] * 30,
+    ],
+)
+def test_codes_and_categories_stay_as_they_are(values):
+    finding = found(values)
+    assert finding.use == "categorical"
+    assert not finding.warnings
+    assert not finding.markers
+
+
+def test_many_levels_are_kept_with_a_warning():
+    finding = found([f"C{number % 80}" for number in range(150)])
+    assert finding.use == "categorical"
+    assert "80 levels in 150 rows" in finding.warnings[0]
+
+
+def test_arrays_of_numbers_are_not_inspected():
+    array = np.column_stack([np.arange(N), np.full(N, 999.0)])
+    assert plan_columns(open_table(array)).covariates == infer_covariates(open_table(array))
+    assert plan_columns(open_table(array)).words() == ""
+
+
+@given(st.lists(st.floats(-1e6, 1e6).map(lambda x: round(x, 2)), min_size=30, max_size=60))
+def test_a_table_with_comma_decimals_is_the_table_with_points(numbers):
+    (finding,) = plan_columns(open_table({"a": comma(numbers)})).findings
+    if finding.use == "numerical":
+        table = open_table({"a": comma(numbers)})
+        applied = plan_columns(table).apply(table)["a"]
+        np.testing.assert_allclose(applied.astype(float), numbers)
+
+
+def test_a_dataframe_with_everything_is_said_in_one_text():
+    X = pd.DataFrame(
+        {
+            "id": [f"P{number}" for number in range(N)],
+            "crp": with_marks(comma(NUMBERS), "unknown", "<0,6"),
+            "weight": with_marks(RNG.integers(40, 120, N), 999),
+            "age": NUMBERS,
+        }
+    )
+    words = plan_columns(open_table(X)).words()
+    assert "left out: id (identifier" in words
+    assert "read as numbers: crp" in words
+    assert "read as missing: crp ('unknown' in 1)" in words
+    assert "look at: weight (999" in words
+    assert plan_columns(open_table(X)).left_out == ("id",)
+
+
+def test_times_of_day_and_objects_of_dates_are_dates():
+    values = [dt.date(2020, 1, 1 + number % 28) for number in range(N)]
+    assert found(np.array(values, dtype=object)).read_as == "dates"
