@@ -66,3 +66,29 @@ def test_bad_input_is_refused():
         calibration_curve(Y, np.full(200, 2.0), 1.0, cause=1)
     with pytest.raises(DataError, match="times must increase"):
         aalen_johansen_calibration(Y, np.zeros((200, 2)), [2.0, 1.0], cause=1)
+
+
+def test_the_interval_of_a_group_without_censoring_is_wilsons():
+    y = {"event": [1] * 8 + [0] * 32, "duration": [1.0] * 8 + [5.0] * 32}
+    curve = calibration_curve(y, np.full(40, 0.2), time=3.0, groups=1)
+    assert curve.observed[0] == pytest.approx(0.2)
+    assert (curve.low[0], curve.high[0]) == pytest.approx((0.1050, 0.3476), abs=1e-4)
+
+
+def test_a_group_without_events_has_an_interval_that_begins_at_0():
+    y = {"event": [0] * 20 + [1], "duration": [5.0] * 20 + [4.0]}
+    curve = calibration_curve(y, np.full(21, 0.1), time=3.0, groups=1)
+    assert curve.low[0] == 0
+    assert 0.05 < curve.high[0] < 0.25
+
+
+def test_censoring_widens_an_interval():
+    rng = np.random.default_rng(0)
+    duration, event = rng.exponential(1.0, 200), np.ones(200, dtype=int)
+    censoring = rng.uniform(0, 1.5, 200)
+    widths = []
+    for limit in (np.full(200, 9.0), censoring):
+        y = {"event": np.where(duration < limit, event, 0), "duration": np.minimum(duration, limit)}
+        curve = calibration_curve(y, np.full(200, 0.5), time=0.8, groups=1)
+        widths.append(curve.high[0] - curve.low[0])
+    assert widths[0] < widths[1]

@@ -2,12 +2,15 @@
 
 import re
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from survtrace.metrics import concordance_cause_specific, integrated_brier_score
+from survtrace.naming import Names
 from survtrace.report import collect, page, render, write_report
 
 VOID = {"meta", "img", "br", "hr", "link", "input"}
@@ -167,3 +170,55 @@ def test_a_report_that_fails_leaves_the_earlier_one_alone(of_one_cause, tmp_path
         write_report(of_one_cause.est, *of_one_cause.scored, path)
     assert path.read_text() == "earlier"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_verdict_claims_no_more_than_a_95_percent_interval(report):
+    words = Reader(report.page).words
+    assert "no doubt" not in words
+    assert "about one such interval in twenty misses 0 by chance" in words
+
+
+def test_causes_covariates_times_and_card_are_named_as_in_the_fit(of_three_causes):
+    summary = of_three_causes.summary
+    causes = {1: "relapse", 2: "stroke", 3: "other"}
+    card = {
+        "fitted_on": "2026-03-01",
+        "n_subjects": 240,
+        "n_events": {"1": 50, "2": 40, "3": 30},
+        "n_censored": 120,
+        "n_missing": {"size": 24, "age": 0},
+        "interrupted": True,
+        "survtrace_version": "0.1.0",
+    }
+    names = Names(causes, {"age": "Age at diagnosis (years)"}, "months", card)
+    words = Reader(render(replace(summary, names=names, learned=None))).words
+    assert "cause 1" not in words.split("Model card")[0].split("May attention")[0]
+    assert "relapse" in words
+    assert "Age at diagnosis (years)" in words
+    assert "Times are in months." in words
+    learned = "Learned on 2026-03-01 from 240 subjects with 120 events."
+    assert f"{learned} Training was interrupted." in words
+    assert "censored 120" in words.split("Data it learned from")[1]
+    assert "Missing values: size 24." in words
+    assert "Model fitted 2026-03-01 with survtrace 0.1.0; training was interrupted" in words
+
+
+def test_one_member_has_no_band_and_the_page_speaks_of_none(of_three_causes):
+    summary = of_three_causes.summary
+    unknown = tuple(
+        replace(each, deviation=np.full_like(each.deviation, np.nan))
+        for each in summary.patients.each
+    )
+    fit = replace(summary.fit, members=summary.fit.members[:1])
+    patients = replace(summary.patients, each=unknown)
+    words = Reader(render(replace(summary, fit=fit, patients=patients))).words
+    assert "Bands" not in words
+    assert "The upper panels share one scale" in words
+
+
+def test_the_step_at_work_is_shown_when_asked_for(of_one_cause, tmp_path, capsys):
+    est, scored = of_one_cause.est, of_one_cause.scored
+    write_report(est, *scored, tmp_path / "report.html", n_repeats=1, verbose=True)
+    assert "drawing" in capsys.readouterr().err
+    write_report(est, *scored, tmp_path / "report.html", n_repeats=1, verbose=False)
+    assert capsys.readouterr().err == ""

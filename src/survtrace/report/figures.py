@@ -133,7 +133,8 @@ def _scores(summary: Summary) -> Iterator[Image]:
             cause: 100 * (1 - wide.drop(FLOOR) / wide.loc[FLOOR].replace(0, np.nan))
             for cause, wide in tables.items()
         }
-    limits = _limits(wide.to_numpy() for wide in tables.values())
+    # Where hardly anybody has had an event the floor is near 0, and a share of it anything.
+    limits = _limits((wide.to_numpy() for wide in tables.values()), most=0.96)
     for cause, wide in tables.items():
         figure, ax = _canvas(SMALL)
         known = {"title": names.cause(cause), "score": shown, "unit": names.time_unit}
@@ -142,7 +143,12 @@ def _scores(summary: Summary) -> Iterator[Image]:
         ax.set_ylim(limits)
         _legend_below(figure, ax)
         ends = _list(f"{m} {v:.3g}" for m, v in zip(methods, wide.iloc[:, -1], strict=True))
-        yield Image(_uri(figure), f"{shown}, {names.cause(cause)}, over time. At the end: {ends}.")
+        beyond = (wide < limits[0]).any(axis=None) or (wide > limits[1]).any(axis=None)
+        yield Image(
+            _uri(figure),
+            f"{shown}, {names.cause(cause)}, over time. At the end: {ends}.",
+            "Some times, where few had an event, lie beyond the scale." if beyond else "",
+        )
 
 
 def _calibration(summary: Summary) -> Iterator[Image]:
@@ -225,12 +231,14 @@ def _highest(patient: Patient) -> float:
     return float(np.minimum(1, patient.incidence + 2 * np.nan_to_num(patient.deviation)).max())
 
 
-def _limits(parts: Iterable[Any]) -> tuple[float, float]:
-    """Ends of an axis that all panels share, 0 among them."""
+def _limits(parts: Iterable[Any], most: float = 1.0) -> tuple[float, float]:
+    """Ends of an axis that all panels share: 0 and all values, or the middle ``most`` of them."""
     values = np.concatenate([np.ravel(part) for part in parts])
     values = np.append(values[np.isfinite(values)], 0.0)
-    margin = 0.05 * (float(np.ptp(values)) or 1.0)
-    return float(values.min()) - margin, float(values.max()) + margin
+    low, high = np.quantile(values, [(1 - most) / 2, (1 + most) / 2])
+    low, high = min(float(low), 0.0), max(float(high), 0.0)
+    margin = 0.05 * ((high - low) or 1.0)
+    return low - margin, high + margin
 
 
 def _canvas(size: tuple[float, float]) -> tuple[Figure, Any]:
