@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from survtrace import DataError, DataWarning, SurvTRACE
+from survtrace.errors import LearnedRowsWarning
 from survtrace.evaluation import evaluate
 from survtrace.explain import permutation_importance
 from survtrace.metrics import (
@@ -15,11 +16,14 @@ from survtrace.metrics import (
     concordance_cause_specific,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore::survtrace.errors.LearnedRowsWarning")
+
 
 @pytest.fixture(scope="module")
 def scored(fitted_three, three_causes):
     X, y = three_causes
-    return evaluate(fitted_three, X, y, horizons=[2.0, 6.0])
+    with pytest.warns(LearnedRowsWarning, match="These seem to be rows the model was trained on"):
+        return evaluate(fitted_three, X, y, horizons=[2.0, 6.0])
 
 
 def test_each_score_is_that_of_its_function(scored, fitted_three, three_causes):

@@ -13,6 +13,10 @@ def test_everything_it_offers_can_be_had(name):
     assert getattr(survtrace, name).__name__ == name
 
 
+def test_everything_it_offers_is_listed():
+    assert set(survtrace.__all__) <= set(dir(survtrace))
+
+
 def test_what_it_does_not_offer_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         survtrace.nothing  # noqa: B018

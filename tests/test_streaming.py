@@ -109,7 +109,7 @@ def test_an_error_names_the_rows(fitted_three, three_causes, tmp_path):
     X = three_causes[0].astype({"age": object})
     X.loc[120, "age"] = "old"
     X.to_csv(tmp_path / "new.csv", index=False)
-    words = r"in rows 101 to 150: column 'age' is numerical"
+    words = r"in rows 100 to 149: column 'age' is numerical"
     with pytest.raises(DataError, match=words):
         predict_file(fitted_three, tmp_path / "new.csv", tmp_path / "out.csv", [8], n_rows=50)
     assert not (tmp_path / "out.csv").exists()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from survtrace.errors import (
     DataError,
     DataWarning,
+    LearnedRowsWarning,
     SavedFileError,
     SettingError,
     SurvtraceError,
@@ -27,6 +28,7 @@ __version__ = version("survtrace")
 __all__ = [
     "DataError",
     "DataWarning",
+    "LearnedRowsWarning",
     "SavedFileError",
     "SettingError",
     "Surv",
@@ -41,6 +43,11 @@ ON_DEMAND = {
     "SurvTRACE": "survtrace.estimator",
     "load": "survtrace.persistence",
 }
+
+
+def __dir__() -> list[str]:
+    """Names to offer, also those that are imported on demand."""
+    return sorted({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> Any:

@@ -37,6 +37,10 @@ class DataWarning(UserWarning):
     """Something in a table deserves a look, but the answer is still well defined."""
 
 
+class LearnedRowsWarning(DataWarning):
+    """A model is scored on rows it seems to have learned from."""
+
+
 # What a row is called, and the number of the first: positions from 0 in Python; the command line
 # counts the lines of a text file from 1, the header included, as an editor does.
 _row_naming: ContextVar[tuple[str, int]] = ContextVar("row_naming", default=("row", 0))
@@ -55,6 +59,26 @@ def row_name(position: int) -> str:
     """
     word, first = _row_naming.get()
     return f"{word} {int(position) + first}"
+
+
+def row_span(first: int, n_rows: int) -> str:
+    """Name some rows of a table that follow each other.
+
+    Examples
+    --------
+    >>> row_span(200, 100)
+    'rows 200 to 299'
+    """
+    word, start = _row_naming.get()
+    return f"{word}s {first + start:,} to {first + start + n_rows - 1:,}"
+
+
+@contextmanager
+def rows_after(n_rows: int) -> Iterator[None]:
+    """Let errors and warnings about a piece of a table count the rows before it, too."""
+    word, first = _row_naming.get()
+    with rows_named(word, first + n_rows):
+        yield
 
 
 @contextmanager

@@ -49,6 +49,7 @@ from survtrace.paths import by_path, score_by_path
 from survtrace.prediction import Curve, Forecast, choose_device, read_times
 from survtrace.settings import check_settings, names_of_causes
 from survtrace.threads import threads
+from survtrace.training.card import model_card
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.history import History
 from survtrace.training.level import recalibrate
@@ -159,6 +160,9 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         covariate.
     history_ : DataFrame
         Losses of each epoch and member.
+    card_ : dict
+        When it was fitted, on how many subjects, events and missing values, and whether the fit
+        was interrupted; empty for a model saved by an earlier version.
 
     Examples
     --------
@@ -710,6 +714,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         self.feature_names_in_ = prepared.encoding.names
         self.n_features_in_ = len(prepared.encoding.covariates)
         self.history_ = history.frame()
+        self.card_ = model_card(prepared.counts, interrupted=history.interrupted)
         self.network_ = network
 
     def _remember_names(self, encoding: Encoding) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from survtrace.data.outcome import Outcome, require_same_subjects
 from survtrace.data.pairing import read_scored
 from survtrace.errors import DataError
+from survtrace.learned_rows import warn_of_learned_rows
 from survtrace.metrics import (
     CensoringSurvival,
     Score,
@@ -57,7 +58,7 @@ def evaluate(
         A fitted `SurvTRACE`, or what has its ``causes_``, ``censoring_``, ``score_times_``,
         ``zero_duration`` and ``predict_cumulative_incidence``.
     X, y
-        Subjects it has not learned from.
+        Subjects it has not learned from; on rows that it has there is a `LearnedRowsWarning`.
     horizons
         When; by default the 25, 50 and 75 % quantiles of the scored subjects' event times.
     y_train
@@ -85,6 +86,8 @@ def evaluate(
     ['C', 'AUC', 'Brier', 'predicted', 'observed', 'IBS']
     """
     X, outcome = read_scored(est, X, y)
+    if hasattr(est, "card_"):  # a baseline's does not say whom it learned from
+        warn_of_learned_rows(est, outcome)
     if y_train is None:
         y_train = est.censoring_
     elif not isinstance(y_train, CensoringSurvival):

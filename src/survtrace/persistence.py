@@ -64,6 +64,7 @@ def save(est: SurvTRACE, path: str | Path) -> None:
             "median_event_time": est.median_event_time_,
             "censoring_floor": est.censoring_.floor,
             "history": est.history_.to_dict(orient="list"),
+            "card": est.card_,
         },
         {**network, **{name: torch.from_numpy(array) for name, array in arrays.items()}},
     )
@@ -107,6 +108,7 @@ def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
         at_risk=None if at_risk is None else at_risk.numpy(),
     )
     est.history_ = pd.DataFrame(note["history"])
+    est.card_ = note.get("card", {})
     network = Network(Shape.from_dict(note["shape"]))
     prefix = "network."
     own = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
@@ -148,9 +150,20 @@ def _write_folder(path: Path, note: Mapping[str, Any], tensors: Mapping[str, Ten
         new.mkdir()
         (new / TENSORS).write_bytes(content)
         (new / NOTE).write_text(json.dumps({**header, **note}, indent=1), encoding="utf-8")
-        if path.exists():
-            shutil.move(path, Path(temporary) / "old")
+        _put_in_place(new, path, Path(temporary) / "old")
+
+
+def _put_in_place(new: Path, path: Path, old: Path) -> None:
+    """Rename the new folder to its path; if that fails, the earlier one goes back there."""
+    if not path.exists():
         new.rename(path)
+        return
+    shutil.move(path, old)
+    try:
+        new.rename(path)
+    except BaseException:
+        shutil.move(old, path)
+        raise
 
 
 def require_replaceable(path: Path) -> None:

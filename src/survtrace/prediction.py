@@ -15,6 +15,7 @@ from torch import Tensor
 from survtrace import curves
 from survtrace.data.covariates import open_table
 from survtrace.data.encoding import Encoding
+from survtrace.data.ranges import warn_of_far_values
 from survtrace.data.real_numbers import real_numbers
 from survtrace.errors import DataError, DataWarning, SettingError, row_name
 from survtrace.network.assembly import Network
@@ -105,9 +106,10 @@ class Forecast:
                     first += hazard.shape[1]
 
     def _batches(self, X: Any) -> Iterator[tuple[Tensor, Tensor]]:
-        rows, values = self.encoding.encode(open_table(X))
+        rows, values = encoded = self.encoding.encode(open_table(X))
         if len(rows) == 0:
             raise DataError("X must have at least one subject; got 0 sample(s).")
+        warn_of_far_values(self.encoding, encoded)
         # A subject alone gets the same answer, to the bit, as in a table: vector instructions
         # round the odd rows at the end of a tensor differently, so that there must be none.
         fill = np.minimum(np.arange(-(-len(rows) // BLOCK) * BLOCK), len(rows) - 1)

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.data.pieces import N_ROWS, read_pieces, write_pieces
+from survtrace.data.reading import Reading
 from survtrace.data.remarks import in_rows
 from survtrace.data.spelling import as_learned, text_columns
 from survtrace.errors import DataError
@@ -29,6 +30,7 @@ def predict_file(
     keep: Sequence[str] = (),
     causes: bool = True,
     std: bool = False,
+    reading: Reading | None = None,
     n_rows: int = N_ROWS,
     advance: Callable[[int], None] = lambda n_rows: None,
 ) -> int:
@@ -55,6 +57,8 @@ def predict_file(
         Also the incidence of each cause.
     std
         Also the standard deviations between members.
+    reading
+        What is known of how the table's file is written.
     n_rows
         Rows held in memory at a time.
     advance
@@ -80,7 +84,7 @@ def predict_file(
     covariates = [str(name) for name in est.feature_names_in_]
     columns = list(dict.fromkeys([*keep, *covariates]))
     text = text_columns(est.encoding_)
-    pieces = read_pieces(table, columns, verbatim=keep, text=text, n_rows=n_rows)
+    pieces = read_pieces(table, columns, verbatim=keep, text=text, reading=reading, n_rows=n_rows)
     done, told = 0, set[str]()
     with write_pieces(out) as write:
         for piece in filter(len, pieces):

@@ -2,12 +2,18 @@
 
 import io
 import json
+import os
+import shutil
+import signal
 import sys
+import time
 
 import numpy as np
 import pytest
 
 from survtrace import SurvTRACE, load
+from survtrace.data.reading import Reading
+from survtrace.training.history import History
 
 OUTCOME = ("--duration", "months", "--event", "cause")
 
@@ -38,8 +44,9 @@ def test_the_model_remembers_no_identifier(survtrace, table, tmp_path, small):
 def test_a_forgotten_identifier_is_pointed_out(survtrace, table, tmp_path, small):
     ended = survtrace("fit", table, *OUTCOME, "--out", tmp_path / "m", *small)
     assert ended.code == 0
-    assert "warning: ['patient'] differ in every row" in ended.err
-    assert "--id" in ended.err
+    assert "left out: patient (" in ended.err
+    assert "--use" in ended.err
+    assert load(tmp_path / "m").feature_names_in_.tolist() == ["age", "size", "sex", "stage"]
 
 
 def test_dropped_columns_and_codes(survtrace, patients, tmp_path, small):
@@ -68,7 +75,7 @@ def test_fit_streams_a_folder_and_a_file_if_asked(survtrace, patients, tmp_path,
     ]
     assert [ended.code for ended in told] == [0, 0], told
     assert "subjects: 240; covariates: 3" in told[0].out
-    assert "warning: ['patient'] differ in every row" in told[1].err
+    assert "left out: patient (" in told[1].err
     a, b = load(tmp_path / "a"), load(tmp_path / "b")
     assert a.encoding_.as_dict().keys() == {"age", "sex", "stage"}
     assert a.encoding_.columns[-1].levels == ("0", "1", "2")
@@ -132,7 +139,11 @@ def test_a_folder_of_something_else_is_left_alone_before_anything_is_read(survtr
         (("--duration", "month", "--event", "cause"), "did you mean 'months'?"),
         (("--duration", "sex", "--event", "cause"), "duration must be a number; 240 of 240"),
         ((*OUTCOME, "--drop", "weight"), "no column 'weight'"),
-        ((*OUTCOME, "--categorical", "weight"), "no column 'weight'"),
+        ((*OUTCOME, "--categorical", "weight"), "['weight'] are not among"),
+        ((*OUTCOME, "--use", "agee"), "did you mean 'age'?"),
+        ((*OUTCOME, "--cause-name", "relapse"), "--cause-name takes LABEL=TEXT"),
+        ((*OUTCOME, "--cause-name", "9=relapse"), "'9' is none"),
+        ((*OUTCOME, "--decimal", ";"), "--decimal must be . or ,"),
         ((*OUTCOME, "--set", "lr=fast"), "lr must be a number above 0"),
     ],
 )
@@ -153,6 +164,45 @@ def test_an_interrupted_fit_leaves_no_model(survtrace, table, tmp_path, small, m
     assert sorted(path.name for path in tmp_path.iterdir()) == ["patients.csv"]
 
 
+@pytest.fixture
+def interrupted(monkeypatch):
+    """Ctrl-C at the end of the first epoch."""
+    add = History.add
+
+    def interrupt(self, epoch, *details):
+        add(self, epoch, *details)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+
+    monkeypatch.setattr(History, "add", interrupt)
+
+
+@pytest.mark.filterwarnings("default::UserWarning")
+def test_an_interrupt_replaces_no_finished_model(
+    survtrace, model, table, tmp_path, small, interrupted
+):
+    out = tmp_path / "m"
+    shutil.copytree(model, out)
+    options = ("--id", "patient", "--out", out, "--force", "--hold-out", "0.25", *small)
+    code, shown, err = survtrace("fit", table, *OUTCOME, *options)
+    assert (code, shown) == (130, "")
+    assert f"interrupted after 1 epoch(s); what was learned is in {out}.interrupted" in err
+    assert load(out).card_["interrupted"] is False
+    unfinished = tmp_path / "m.interrupted"
+    assert load(unfinished).card_["interrupted"] is True
+    assert "interrupted" in survtrace("info", unfinished).out
+    held_out = tmp_path / "m.interrupted-held-out.csv"
+    assert "was interrupted before training" in survtrace("evaluate", unfinished, held_out).err
+
+
+@pytest.mark.parametrize("splits", ["0", "1"])
+def test_too_few_splits_are_the_users_mistake(survtrace, table, tmp_path, splits):
+    options = ("--splits", splits, "--out", tmp_path / "c")
+    code, _, err = survtrace("compare", table, *OUTCOME, *options)
+    assert code == 2
+    assert "--splits" in err
+
+
 def test_compare_passes_on_what_it_is_told(survtrace, table, tmp_path, monkeypatch):
     told = {}
 
@@ -163,7 +213,9 @@ def test_compare_passes_on_what_it_is_told(survtrace, table, tmp_path, monkeypat
         return "[the tables]"
 
     monkeypatch.setattr("survtrace.study.benchmark.compare_on_table", compare)
-    options = ("--id", "patient", "--drop", "size", "--categorical", "stage", "--splits", 2)
+    options = ["--id", "patient", "--drop", "size", "--categorical", "stage", "--splits", 2]
+    options += ["--sep", ";", "--decimal", ",", "--missing", "?", "--encoding", "cp1252"]
+    options += ["--sheet", "2", "--censored", "alive", "--use", "age"]
     ended = survtrace("compare", table, *OUTCOME, *options, "--out", tmp_path / "c")
     assert ended.out == "[the tables]\n"
     assert told == {
@@ -172,7 +224,33 @@ def test_compare_passes_on_what_it_is_told(survtrace, table, tmp_path, monkeypat
         "event": "cause",
         "drop": ["patient", "size"],
         "categorical": ["stage"],
+        "reading": Reading(sep=";", decimal=",", missing=("?",), encoding="cp1252", sheet=2),
+        "censored": ["alive"],
+        "columns": {"age": {"kind": "covariate"}},
         "n_splits": 2,
     }
     ended = survtrace("compare", table, *OUTCOME, "--out", tmp_path / "again", "--json")
     assert json.loads(ended.out) == [{"method": "CS-CPH", "p": None}]
+
+
+@pytest.mark.filterwarnings("default::survtrace.DataWarning")
+def test_names_units_and_labels_are_kept_in_the_model(survtrace, patients, tmp_path, small):
+    labels = {0: "well", 1: "relapse", 2: "death", 3: "other"}
+    coded = patients.assign(cause=patients["cause"].map(labels))
+    coded.to_csv(tmp_path / "t.csv", index=False, sep=";", decimal=",")
+    (tmp_path / "d.csv").write_text("name,kind,unit,label\nage,numerical,years,Age at entry\n")
+    options = ["--censored", "well", "--time-unit", "months", "--cause-name", "other=other death"]
+    options += ["--columns", tmp_path / "d.csv", "--hold-out", "0.25", "--out", tmp_path / "m"]
+    ended = survtrace("fit", tmp_path / "t.csv", *OUTCOME, "--id", "patient", *options, *small)
+    assert ended.code == 0, ended.err
+    assert "of other death" in ended.out
+    est = load(tmp_path / "m")
+    assert "well" in est.censored_
+    assert est.time_unit_ == "months"
+    assert est.covariate_labels_["age"] == "Age at entry (years)"
+    shown = survtrace("info", tmp_path / "m").out
+    for words in ("other death", "months", "years", "--event cause"):
+        assert words in shown
+    ended = survtrace("evaluate", tmp_path / "m", tmp_path / "m-held-out.csv")
+    assert (ended.code, ended.err) == (0, "")
+    assert "horizon (months)" in ended.out

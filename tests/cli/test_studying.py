@@ -1,6 +1,7 @@
 """Cohorts are listed as they are, and written to files that the other commands read."""
 
 import json
+import sys
 
 import pytest
 
@@ -20,6 +21,14 @@ def test_demo_prints_scores_of_every_cause_and_writes_figures(survtrace, tmp_pat
     written = {path.name: path.stat().st_size for path in (tmp_path / "figures").iterdir()}
     assert set(written) == {"curves.png", "importance.png", "calibration.png", "history.png"}
     assert min(written.values()) > 10_000
+
+
+def test_demo_asks_for_matplotlib_before_the_fit(survtrace, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr("survtrace.demo.run_demo", lambda *_: pytest.fail("the demo was begun"))
+    code, _, err = survtrace("demo", "--out", tmp_path / "figures")
+    assert code == 2
+    assert "pip install 'survtrace[plots]'" in err
 
 
 def test_all_cohorts_are_listed(survtrace):

@@ -16,6 +16,7 @@ from survtrace.data import pieces
 from survtrace.data.tables import read_table
 
 OUTCOME = ("--duration", "months", "--event", "cause")
+pytestmark = pytest.mark.filterwarnings("default::survtrace.errors.LearnedRowsWarning")
 
 
 def test_predict_writes_identifiers_and_probabilities(
@@ -102,8 +103,10 @@ def test_an_interrupt_leaves_no_half_written_file(
     monkeypatch.setattr(SurvTRACE, "predict_cumulative_incidence", interrupted)
     monkeypatch.setattr("survtrace.streaming.read_pieces", in_small_pieces)
     (tmp_path / name).write_text("an earlier file")
-    ended = survtrace("predict", model, table, "--times", "8", "--out", tmp_path / name)
+    options = ("--times", "8", "--out", tmp_path / name, "--force")
+    ended = survtrace("predict", model, table, *options)
     assert ended.code == code
+    assert ("SIGTERM" in ended.err) == (ending == signal.SIGTERM)
     assert {path.name for path in tmp_path.iterdir()} == {"patients.csv", name}
     assert (tmp_path / name).read_text() == "an earlier file"
 
@@ -115,9 +118,11 @@ def in_small_pieces(*arguments, **options):
 def test_evaluate_shows_every_cause_at_every_horizon(survtrace, model, table):
     options = ("--id", "patient", "--horizons", "3,8")
     code, out, err = survtrace("evaluate", model, table, *OUTCOME, *options)
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err.startswith("warning: These seem to be rows the model was trained on")
+    assert err.count("\n") == 1
     rows = [line.split() for line in out.splitlines() if " (" in line]
-    assert [(row[1], row[3]) for row in rows] == [
+    assert [(row[2], row[4]) for row in rows] == [
         (cause, horizon) for cause in "123" for horizon in ("3", "8", "integrated")
     ]
     assert "predicted" in out
@@ -146,6 +151,29 @@ def test_explain_shows_importance_beside_attention(survtrace, model, table, tmp_
     assert list(pd.read_csv(out)) == ["cause", "covariate", "importance", "low", "high"]
     ended = survtrace("explain", model, table, *OUTCOME, "--id", "patient", "--json")
     assert set(json.loads(ended.out)) == {"importance", "relevance", "faithfulness"}
+
+
+@pytest.mark.filterwarnings("default::survtrace.DataWarning")
+def test_explain_warns_of_each_thing_once(survtrace, model, patients, tmp_path):
+    strange = patients.assign(sex="x")
+    strange.to_csv(tmp_path / "t.csv", index=False)
+    ended = survtrace("explain", model, tmp_path / "t.csv", *OUTCOME, "--id", "patient")
+    assert ended.code == 0, ended.err
+    assert ended.err.count("not seen in fit") == 1
+
+
+@pytest.mark.filterwarnings("default::survtrace.DataWarning")
+def test_values_far_from_the_training_rows_are_told_of(survtrace, model, patients, tmp_path):
+    patients.assign(age=patients["age"] * 12).to_csv(tmp_path / "t.csv", index=False)
+    ended = survtrace("predict", model, tmp_path / "t.csv", "--times", "8", "--out", "-")
+    assert "warning: age lies outside" in ended.err
+    assert "for 240 of 240 subject(s)" in ended.err
+
+
+def test_the_model_remembers_the_columns_of_its_outcome(survtrace, model, table):
+    code, _, err = survtrace("evaluate", model, table)
+    assert code == 2
+    assert "Pass --duration COLUMN" in err
 
 
 def test_report_is_given_model_rows_and_title(survtrace, model, table, tmp_path, monkeypatch):

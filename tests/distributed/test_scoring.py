@@ -35,7 +35,7 @@ def test_answers_and_warnings_are_those_of_one_process(
         predict_file(fitted_three, tmp_path / "new", tmp_path / "one.parquet", **asked)
         predict_files(tmp_path / "model", tmp_path / "new", tmp_path / "many", **asked)
     said = [str(each.message) for each in caught if each.category is DataWarning]
-    assert said == ["in rows 101 to 120: " + said[0].partition(": ")[2]] * 2
+    assert said == ["in rows 100 to 119: " + said[0].partition(": ")[2]] * 2
     assert len(list((tmp_path / "many").iterdir())) > 2
     expected, found = (pd.read_parquet(tmp_path / name) for name in ("one.parquet", "many"))
     pd.testing.assert_frame_equal(found, expected, check_exact=True)

@@ -6,7 +6,10 @@ import pytest
 
 from survtrace import SurvTRACE
 from survtrace.data.outcome import read_outcome
-from survtrace.report.overlap import check_rows, looks_learned, shared_subjects
+from survtrace.learned_rows import looks_learned
+from survtrace.report.overlap import check_rows, shared_subjects
+from survtrace.report.page import render
+from survtrace.report.summary import collect
 
 
 def read(subjects):
@@ -65,3 +68,14 @@ def test_what_was_found_is_said(of_three_causes):
     assert len(remarks) == 1
     _, remarks = check_rows(est, read(scored), read(part(train, range(99))))
     assert "not all that the model learned from" in remarks[1]
+
+
+def test_nothing_is_compared_on_rows_that_were_learned_from(of_three_causes):
+    est, train = of_three_causes.est, of_three_causes.train
+    summary = collect(est, *train, n_repeats=1)
+    page = render(summary)
+    assert summary.scores.methods == ["SurvTRACE"]
+    assert page.count("These seem to be rows the model was trained on") == 1
+    assert "Nothing is compared on rows that the model has learned from." in page
+    for word in ("Better", "Against", "Cox is", "learned from other rows"):
+        assert word not in page

@@ -133,7 +133,8 @@ def test_the_model_card_states_limits_versions_seed_and_changed_settings(report)
 
 
 def test_the_training_rows_are_described_where_they_are_given(of_one_cause, of_three_causes):
-    assert "does not store how many rows" in Reader(of_one_cause.page).words
+    learned = of_one_cause.est.card_["n_subjects"]
+    assert f"from {learned} subjects with" in Reader(of_one_cause.page).words
     assert "240 subjects, as given" in Reader(of_three_causes.page).words
 
 

@@ -6,9 +6,10 @@ import csv
 import io
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,7 @@ class Answers:
     ) -> None:
         self.est, self.limits = est, limits
         self.covariates = {covariate.name: covariate for covariate in covariates}
+        self.left_out: tuple[str, ...] = est.encoding_.left_out
         self.causes = [str(cause) for cause in est.causes_]
         self.forecast = Forecast(
             est.network_,
@@ -115,7 +117,7 @@ class Answers:
     def attention(self, subject: Mapping[str, Any]) -> Attention:
         """Attention between the covariates of one subject."""
         with heard() as words:
-            weights = self.est.attention(self._checked(self._table([subject])))
+            weights = self.est.attention(self._table([subject]))
         return Attention(
             covariates=list(self.covariates),
             attention=attention_rollout(weights)[0].tolist(),
@@ -132,6 +134,13 @@ class Answers:
                     f"the table must have columns named as in /schema; it has none of "
                     f"{_some(missing)}, but {_some(own.columns.to_list())}. Rename them."
                 )
+            unused = [name for name in own.columns if name not in self.covariates]
+            for name in missing:
+                if near := get_close_matches(name, unused, n=1):
+                    raise DataError(
+                        f"the table has no column {name!r}; is {near[0]!r} meant? Rename it, or "
+                        f"add an empty column {name!r} if it is not known."
+                    )
             if missing:
                 _warn(f"covariates that are no columns of the table are unknown: {_some(missing)}.")
             known = table.assign(**dict.fromkeys(missing))
@@ -168,37 +177,30 @@ class Answers:
         self.limits.check(len(X), len(asked), 1 + len(self.causes))
         with threads(self.est.n_threads):
             mean, deviation = self.forecast.curve(
-                self._checked(X), asked, _all_states, after or None, with_std=True
+                X, asked, _all_states, after or None, with_std=True
             )
         assert deviation is not None
         return asked, mean, deviation
 
     def _table(self, subjects: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-        """A column for each covariate, and for the first few of other names, to be told of."""
-        given = dict.fromkeys(name for subject in subjects for name in subject)
-        others = [name for name in given if name not in self.covariates]
+        """A column for each covariate; other names are refused."""
+        self._require_covariates(dict.fromkeys(name for subject in subjects for name in subject))
         columns = {
             name: _column([subject.get(name) for subject in subjects], covariate.kind)
             for name, covariate in self.covariates.items()
         }
-        return pd.DataFrame({**columns, **dict.fromkeys(others[:NAMED])})
+        return pd.DataFrame(columns)
 
-    def _checked(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Warn of values far from the training rows, and hand the table on."""
-        for name, covariate in self.covariates.items():
-            if covariate.low is None or covariate.high is None:
-                continue
-            values = pd.to_numeric(X[name], errors="coerce").to_numpy(np.float64, na_value=np.nan)
-            outside = (values < covariate.low) | (values > covariate.high)
-            if outside.any():
-                seen = f" ({values[outside][0]:g})" if len(X) == 1 else ""
-                _warn(
-                    f"{covariate.label}{seen} lies outside {covariate.low:g} to "
-                    f"{covariate.high:g}{covariate.unit and ' ' + covariate.unit}, where nearly "
-                    f"all training subjects are, for {outside.sum():,} of {len(X):,} subject(s); "
-                    "the curves are a guess there."
+    def _require_covariates(self, names: Iterable[str]) -> None:
+        """Refuse a name that is no covariate: what was meant would be taken for unknown."""
+        for name in names:
+            if name not in self.covariates and name not in self.left_out:
+                near = get_close_matches(name, self.covariates, n=1)
+                meant = f"did you mean {near[0]!r}?" if near else "leave it out."
+                raise DataError(
+                    f"there is no covariate {name!r}; {meant} The covariates are "
+                    f"{_some(list(self.covariates))}."
                 )
-        return X
 
 
 def read_csv(content: bytes, max_rows: int) -> tuple[pd.DataFrame, pd.DataFrame]:

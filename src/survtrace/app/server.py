@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
 
 from survtrace.app.api import create_app
+from survtrace.errors import SettingError
+from survtrace.learned_rows import warn_of_interrupted
 from survtrace.persistence import load
 
 
@@ -41,8 +45,10 @@ def serve(
             "server can use it. Pass token=, and put TLS in front.",
             stacklevel=2,
         )
+    est = load(model_path)
+    warn_of_interrupted(est)
     app = create_app(
-        load(model_path),
+        est,
         token=token,
         importance=importance,
         units=units,
@@ -51,8 +57,27 @@ def serve(
         hosts=["127.0.0.1", "localhost", "[::1]", host] if here else None,
     )
     shown = f"[{host}]" if ":" in host else host
-    print(f"http://{shown}:{port}/" + (f"#token={token}" if token else ""), flush=True)
-    uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False)
+    with listen(host, port) as listener:
+        port = listener.getsockname()[1]
+        print(f"http://{shown}:{port}/" + (f"#token={token}" if token else ""), flush=True)
+        config = uvicorn.Config(app, log_level="warning", access_log=False)
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[listener])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Open a port, or say why that cannot be; port 0 is any that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        words = f"the server cannot listen on {host}, port {port} ({error.strerror or error})."
+        other = port + 1 if 0 < port < 65535 else 8000
+        raise SettingError(
+            f"{words} Pass another port, such as port={other}, or port=0 for any that is free.",
+            in_command=f"{words} Choose another port, such as --port {other}, or --port 0 for any "
+            "that is free.",
+        ) from None
 
 
 def is_loopback(host: str) -> bool:

@@ -12,13 +12,22 @@ from typing import Annotated
 
 import typer
 
-from survtrace.cli import checking, learning, screen, studying, using
+from survtrace.cli import (
+    checking,
+    describing,
+    fitting,
+    holding_out,
+    learning,
+    screen,
+    studying,
+    using,
+)
 from survtrace.cli.options import Quiet
+from survtrace.cli.outputs import words_for
 from survtrace.errors import SurvtraceError
 
 DEBUG = "SURVTRACE_DEBUG"
 USERS_MISTAKE, OUR_MISTAKE, INTERRUPTED, TERMINATED = 2, 1, 130, 143
-PATH_ERRORS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
 EXTRAS = {
     "optuna": "tune",
     "matplotlib": "plots",
@@ -45,11 +54,14 @@ EXAMPLES: dict[Callable[..., None], str] = {
     studying.demo: "survtrace demo --out demo",
     studying.datasets: "survtrace datasets flchain --out flchain.csv",
     checking.check: f"survtrace check patients.csv {OUTCOME}",
-    learning.fit: f"survtrace fit patients.csv {OUTCOME} --id patient --out model",
+    holding_out.split: "survtrace split patients.csv --event cause --id patient --out-train a.csv "
+    "--out-test b.csv",
+    fitting.fit: f"survtrace fit patients.csv {OUTCOME} --id patient --hold-out 0.25 --out model",
+    describing.info: "survtrace info model",
     using.predict: "survtrace predict model new.csv --times 12,60 --id patient --out out.parquet",
-    using.evaluate: f"survtrace evaluate model held_out.csv {OUTCOME} --horizons 12,60",
-    using.explain: f"survtrace explain model held_out.csv {OUTCOME} --out importance.csv",
-    using.report: f"survtrace report model held_out.csv {OUTCOME} --out report.html",
+    using.evaluate: "survtrace evaluate model model-held-out.csv --horizons 12,60",
+    using.explain: "survtrace explain model model-held-out.csv --out importance.csv",
+    using.report: "survtrace report model model-held-out.csv --out report.html",
     using.serve: "survtrace serve model --port 8000",
     learning.compare: f"survtrace compare patients.csv {OUTCOME} --id patient",
     learning.tune: f"survtrace tune learning_rows.parquet {OUTCOME} --trials 50 --out tuning",
@@ -78,10 +90,10 @@ def main() -> None:
 
     The traceback is shown where the environment variable SURVTRACE_DEBUG is set.
     """
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # leaves no half-written file
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = screen.show_warning
+            warnings.showwarning = screen.warn_once()
             app()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
@@ -97,15 +109,23 @@ def main() -> None:
         sys.exit(OUR_MISTAKE)
 
 
+def _terminate(*_: object) -> None:
+    """End on SIGTERM, by an exception: what is half written is removed on the way out."""
+    screen.say("stopped by SIGTERM; what was not finished is not written.")
+    sys.exit(TERMINATED)
+
+
 def _users_mistake(error: Exception) -> str | None:
     """What to tell the user of a mistake; None for one of ours."""
     if isinstance(error, SurvtraceError):
-        return str(error)
-    if isinstance(error, (*PATH_ERRORS, PermissionError)):
-        return f"{error.filename}: {error.strerror}. Choose another path."
-    if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
-        return (
-            f"this command needs {error.name}, which is not installed. Install it with: "
-            f"pip install 'survtrace[{EXTRAS[error.name]}]'"
-        )
+        return error.in_command
+    if isinstance(error, OSError):
+        return words_for(error)
+    if isinstance(error, ModuleNotFoundError):
+        name = (error.name or "").partition(".")[0]
+        if name in EXTRAS:
+            return (
+                f"this command needs {name}, which is not installed. Install it with: "
+                f"pip install 'survtrace[{EXTRAS[name]}]'"
+            )
     return None

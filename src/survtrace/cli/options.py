@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from survtrace.errors import SettingError
+from survtrace.errors import SettingError, rows_named
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from survtrace import SurvTRACE
+    from survtrace.data.reading import Reading
 
 
 def _also_before_the_command(context: typer.Context, value: bool) -> bool:
@@ -25,8 +32,8 @@ Table = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help="CSV, TSV (both also .gz), Parquet or Feather, or a folder of Parquet files; - is CSV "
-        "from standard input.",
+        help="CSV or other text (also .gz), Excel, Parquet or Feather, or a folder of Parquet "
+        "files; - is CSV from standard input.",
     ),
 ]
 Duration = Annotated[
@@ -34,6 +41,14 @@ Duration = Annotated[
 ]
 Event = Annotated[
     str, typer.Option(metavar="COLUMN", help="Column with 0 (or censored), or the cause.")
+]
+KnownDuration = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column with the length of follow-up; by default as fit."),
+]
+KnownEvent = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column with 0 (or censored), or the cause; as fit."),
 ]
 Ids = Annotated[
     list[str] | None,
@@ -59,6 +74,9 @@ Quiet = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace what is at --out; never an input of the command.")
+]
 Ray = Annotated[
     bool,
     typer.Option(
@@ -69,39 +87,175 @@ Workers = Annotated[int, typer.Option(min=1, help="With --ray: processes that sh
 Gpu = Annotated[bool, typer.Option("--gpu", help="With --ray: a GPU for each worker.")]
 
 
+@dataclass(frozen=True)
+class TableOptions:
+    """What a user says about a table: how its file is written, and which label means censored."""
+
+    sep: str | None = None
+    decimal: str | None = None
+    missing: Sequence[str] | None = None
+    encoding: str | None = None
+    sheet: str | None = None
+    censored: Sequence[str] | None = None
+    columns: Path | None = None
+    use: Sequence[str] | None = None
+
+    @property
+    def dictionary(self) -> dict[str, dict[str, Any]] | None:
+        """What is said of columns, by file and by --use, in plain values; None for nothing."""
+        from survtrace.inspection import read_dictionary
+
+        entries = {
+            name: {field: value for field, value in asdict(entry).items() if value}
+            for name, entry in read_dictionary(self.columns).items()
+        }
+        for name in self.use or ():
+            entries[name] = {**entries.get(name, {}), "kind": "covariate"}
+        return entries or None
+
+    @property
+    def reading(self) -> Reading:
+        """How the file is written."""
+        from survtrace.data.reading import Reading
+
+        sep = {"tab": "\t", r"\t": "\t", "space": " "}.get(self.sep or "", self.sep)
+        if self.decimal not in (None, ".", ","):
+            raise SettingError(f"--decimal must be . or ,; got {self.decimal!r}.")
+        sheet = int(self.sheet) if self.sheet and self.sheet.isdecimal() else self.sheet
+        return Reading(sep, self.decimal, tuple(self.missing or ()), self.encoding, sheet)
+
+
+FILE_OPTIONS: dict[str, Any] = {
+    "sep": Annotated[
+        str | None, typer.Option(metavar="MARK", help="What separates columns: , ; or tab.")
+    ],
+    "decimal": Annotated[str | None, typer.Option(metavar="MARK", help="Decimal mark: . or ,")],
+    "missing": Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="Text that means the value is missing; repeatable."),
+    ],
+    "encoding": Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of the characters, such as cp1252.")
+    ],
+    "sheet": Annotated[
+        str | None, typer.Option(metavar="NAME", help="Sheet of an Excel file, by name or number.")
+    ],
+}
+CENSORED = Annotated[
+    list[str] | None,
+    typer.Option(metavar="LABEL", help="Label of --event that means censored; repeatable."),
+]
+
+
+LEARNING_OPTIONS: dict[str, Any] = {
+    "columns": Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Data dictionary: CSV with name, kind, unit, label, levels, missing, low, high; "
+            "check --write drafts one.",
+        ),
+    ],
+    "use": Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Use this column whatever it looks like; repeatable."),
+    ],
+}
+
+
+def reads_table(
+    *, outcome: bool = True, learning: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add to a command the options of `TableOptions`, which it is given as ``how``."""
+    added = {**FILE_OPTIONS, **({"censored": CENSORED} if outcome else {})}
+    added |= LEARNING_OPTIONS if learning else {}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command, eval_str=True)
+        own = [each for each in signature.parameters.values() if each.name != "how"]
+        more = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+            for name, kind in added.items()
+        ]
+        last = [inspect.Parameter.KEYWORD_ONLY] * len(own)
+        own = [each.replace(kind=kind) for each, kind in zip(own, last, strict=True)]
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            how = TableOptions(**{name: given.pop(name) for name in added})
+            command(**given, how=how)
+
+        run.__annotations__ = {}
+        vars(run)["__signature__"] = signature.replace(parameters=[*own, *more])
+        return run
+
+    return decorate
+
+
+def rows_as_in(table: Path) -> AbstractContextManager[None]:
+    """Let messages name rows as an editor does: lines of a text file, header included, from 1."""
+    if table.is_dir() or table.suffix in (".parquet", ".feather"):
+        return rows_named("row", 1)
+    return rows_named("row" if table.suffix in (".xlsx", ".xlsm") else "line", 2)
+
+
 def read_subjects(
-    table: Path,
-    duration: str,
-    event: str,
+    frame: pd.DataFrame, columns: OutcomeColumns, how: TableOptions
+) -> tuple[pd.DataFrame, Any]:
+    """Covariates and outcome of a table."""
+    from survtrace import Surv
+    from survtrace.data.tables import require_columns, split_outcome
+
+    require_columns(frame.columns, list(how.use or ()))
+    X, y = split_outcome(frame, columns.duration, columns.event, columns.left_out)
+    if how.censored is None:
+        return X, y
+    return X, Surv.from_arrays(y["event"], y["duration"], censored=list(how.censored))
+
+
+def read_scored(
+    est: SurvTRACE, table: Path, columns: OutcomeColumns, how: TableOptions
+) -> tuple[pd.DataFrame, Any]:
+    """Covariates and outcome of subjects for a model; columns that fit left out are left out."""
+    from survtrace.data.tables import read_table
+
+    frame = read_table(table, how.reading)
+    known: dict[str, Any] = est.card_.get("table", {})
+    left_out = [name for name in known.get("left_out", ()) if name in frame]
+    left_out = list(dict.fromkeys([*columns.left_out, *left_out]))
+    return read_subjects(frame, OutcomeColumns(columns.duration, columns.event, left_out), how)
+
+
+@dataclass(frozen=True)
+class OutcomeColumns:
+    """The columns of a table that are no covariates."""
+
+    duration: str
+    event: str
+    left_out: Sequence[str] = ()
+
+
+def outcome_columns(
+    est: SurvTRACE,
+    duration: str | None,
+    event: str | None,
     ids: Sequence[str] | None,
     drop: Sequence[str] | None,
-    categorical: Sequence[str] | None = None,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Covariates and outcome of a table in a file."""
-    from survtrace.data.tables import read_table, split_outcome
-
-    left_out = [*(ids or ()), *(drop or ())]
-    return split_outcome(read_table(table), duration, event, left_out, categorical or ())
-
-
-def first_rows(table: Path, roles: Mapping[str, Any]) -> pd.DataFrame:
-    """Covariates of some rows of a Parquet file or a folder of them."""
-    import pandas as pd
-
-    from survtrace.data.blocks import CohortFiles
-    from survtrace.data.pieces import read_pieces
-    from survtrace.data.roles import read_roles
-
-    names = [covariate.name for covariate in CohortFiles(table, read_roles(roles)).covariates()]
-    return next(read_pieces(table, names), pd.DataFrame())
-
-
-def outcomes_in_pieces(table: Path, roles: Mapping[str, Any]) -> Iterator[pd.DataFrame]:
-    """Event and duration of such a table, some rows at a time."""
-    from survtrace.data.pieces import read_pieces
-
-    names = [roles["event"], roles["duration"]]
-    return (piece.set_axis(["event", "duration"], axis=1) for piece in read_pieces(table, names))
+) -> OutcomeColumns:
+    """The columns as told, or else as `fit` was told, which the model remembers."""
+    known: dict[str, Any] = est.card_.get("table", {})
+    found = {
+        "--duration": duration or known.get("duration"),
+        "--event": event or known.get("event"),
+    }
+    for option, name in found.items():
+        if name is None:
+            raise SettingError(
+                f"the model does not say which column was {option} in fit. Pass {option} COLUMN."
+            )
+    return OutcomeColumns(
+        str(found["--duration"]), str(found["--event"]), [*(ids or ()), *(drop or ())]
+    )
 
 
 def read_numbers(text: str, name: str) -> list[float]:

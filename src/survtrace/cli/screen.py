@@ -31,9 +31,16 @@ def show_error(words: str) -> None:
     _remark(Text.assemble(("error: ", "bold red"), words))
 
 
-def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """What deserves a look; takes the place of `warnings.showwarning`."""
-    _remark(Text.assemble(("warning: ", "bold yellow"), str(message)))
+def warn_once() -> Callable[..., None]:
+    """A function in place of `warnings.showwarning` that shows each warning once."""
+    shown = set[str]()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        if str(message) not in shown:
+            shown.add(str(message))
+            _remark(Text.assemble(("warning: ", "bold yellow"), str(message)))
+
+    return show
 
 
 def show_json(value: Any) -> None:

@@ -9,7 +9,8 @@ import typer
 
 from survtrace.cli import screen
 from survtrace.cli.catalogue import DATASETS, load_dataset
-from survtrace.cli.options import Json, Quiet
+from survtrace.cli.options import Force, Json, Quiet
+from survtrace.cli.outputs import require_free
 
 STUDIES = ("paper-single", "paper-competing", "ablation", "ips", "robust")
 
@@ -19,6 +20,7 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Fit the embedded flchain cohort with default settings, print scores, write figures."""
+    import matplotlib  # noqa: F401  (missing, it is asked for before the fit)
     from rich.console import Console
 
     from survtrace.demo import run_demo
@@ -43,6 +45,7 @@ def datasets(
     rows: Annotated[
         int, typer.Option(min=1, help="How many subjects, of the simulated cohorts.")
     ] = 10_000,
+    force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -56,6 +59,7 @@ def datasets(
         return
     from survtrace.data.pieces import write_pieces
 
+    require_free(out, force=force)
     X, y = load_dataset(name, rows)
     if out is not None:
         with write_pieces(out) as write:
@@ -88,9 +92,9 @@ def benchmark(
         int | None, typer.Option(min=1, help="Only the first so many splits.")
     ] = None,
     processes: Annotated[int, typer.Option(min=1, help="Jobs at a time, one thread each.")] = 1,
-    today: Annotated[bool, typer.Option("--today", help="Today's peers too.")] = False,
+    today: Annotated[bool, typer.Option("--today", help="Also run newer methods.")] = False,
     search: Annotated[
-        bool, typer.Option("--search", help="Choose the rivals' settings anew.")
+        bool, typer.Option("--search", help="Search the baselines' settings again.")
     ] = False,
     seer: Annotated[Path | None, typer.Option(help="A SEER export, one data set more.")] = None,
     quiet: Quiet = False,

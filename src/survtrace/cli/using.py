@@ -11,27 +11,34 @@ import typer
 from survtrace.cli import screen
 from survtrace.cli.options import (
     Drop,
-    Duration,
-    Event,
+    Force,
     Gpu,
     Ids,
     Json,
+    KnownDuration,
+    KnownEvent,
     Model,
     Quiet,
     Ray,
     Table,
+    TableOptions,
     Workers,
+    outcome_columns,
     read_numbers,
-    read_subjects,
+    read_scored,
+    reads_table,
+    rows_as_in,
 )
+from survtrace.cli.outputs import STANDARD, require_free
 from survtrace.errors import SettingError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-STANDARD = Path("-")
+    from survtrace import SurvTRACE
 
 
+@reads_table(outcome=False)
 def predict(
     model: Model,
     table: Table,
@@ -53,8 +60,11 @@ def predict(
     ray: Ray = False,
     workers: Workers = 2,
     gpu: Gpu = False,
+    force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
+    *,
+    how: TableOptions,
 ) -> None:
     """Write each subject's probabilities at given times; tables of any size, in little memory.
 
@@ -68,17 +78,24 @@ def predict(
         raise SettingError("--json would mingle with the table on standard output; pass --out.")
     if ray and out == STANDARD:
         raise SettingError("--ray writes a folder of Parquet files; pass its path as --out.")
+    require_free(out, force=force, inputs=[table, model])
     asked = read_numbers(times, "--times")
     est, total = load(model), count_rows(table)
     question: dict[str, Any] = {"keep": ids or (), "causes": not survival_only, "std": std}
     began = time.perf_counter()
-    with screen.hushed(quiet), screen.counting(total, quiet=quiet) as advance:
+    with (
+        screen.hushed(quiet),
+        screen.counting(total, quiet=quiet) as advance,
+        rows_as_in(table),
+    ):
         if ray:
             rows = distributed.predict_files(
                 est, table, out, asked, n_workers=workers, use_gpu=gpu, **question
             )
         else:
-            rows = predict_file(est, table, out, asked, advance=advance, **question)
+            rows = predict_file(
+                est, table, out, asked, reading=how.reading, advance=advance, **question
+            )
     seconds = time.perf_counter() - began
     if json:
         rate = {"rows": rows, "seconds": seconds, "rows_per_second": rows / seconds}
@@ -87,11 +104,12 @@ def predict(
     screen.say(words if out == STANDARD else f"{words}; wrote {out}", quiet=quiet)
 
 
+@reads_table()
 def evaluate(
     model: Model,
     table: Table,
-    duration: Duration,
-    event: Event,
+    duration: KnownDuration = None,
+    event: KnownEvent = None,
     ids: Ids = None,
     drop: Drop = None,
     horizons: Annotated[
@@ -107,6 +125,8 @@ def evaluate(
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
+    *,
+    how: TableOptions,
 ) -> None:
     """Score a model on subjects it has not seen, each cause with 95 % intervals.
 
@@ -115,32 +135,39 @@ def evaluate(
     """
     from survtrace import load
     from survtrace.evaluation import evaluate as score
+    from survtrace.learned_rows import warn_of_interrupted
 
     asked = None if horizons is None else read_numbers(horizons, "--horizons")
     est = load(model)
-    X, y = read_subjects(table, duration, event, ids, drop)
-    y_train = None if train is None else read_subjects(train, duration, event, None, None)[1]
-    with screen.hushed(quiet):
+    with screen.hushed(quiet), rows_as_in(table):
+        warn_of_interrupted(est)
+        columns = outcome_columns(est, duration, event, ids, drop)
+        X, y = read_scored(est, table, columns, how)
+        y_train = None if train is None else read_scored(est, train, columns, how)[1]
         scores = score(est, X, y, horizons=asked, y_train=y_train)
     if json:
         screen.show_json(screen.records(scores))
         return
     title = f"Scores on {len(X):,} subjects, with 95 % intervals"
-    screen.show_frame(_side_by_side(scores), title=title)
+    screen.show_frame(_side_by_side(est, scores), title=title)
 
 
+@reads_table()
 def explain(
     model: Model,
     table: Table,
-    duration: Duration,
-    event: Event,
+    duration: KnownDuration = None,
+    event: KnownEvent = None,
     ids: Ids = None,
     drop: Drop = None,
     repeats: Annotated[int, typer.Option(min=1, help="Shuffles of each covariate.")] = 5,
     seed: Annotated[int, typer.Option(help="Of the shuffles.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Table for the importances.")] = None,
+    force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
+    *,
+    how: TableOptions,
 ) -> None:
     """Which covariates the predictions rely on, and where the network looked.
 
@@ -151,10 +178,14 @@ def explain(
     from survtrace import load
     from survtrace.data.pieces import write_pieces
     from survtrace.explain import covariate_relevance, faithfulness, permutation_importance
+    from survtrace.learned_rows import warn_of_interrupted
 
+    require_free(out, force=force, inputs=[table, model])
     est = load(model)
-    X, y = read_subjects(table, duration, event, ids, drop)
-    with screen.hushed(quiet):
+    with screen.hushed(quiet), rows_as_in(table):
+        warn_of_interrupted(est)
+        columns = outcome_columns(est, duration, event, ids, drop)
+        X, y = read_scored(est, table, columns, how)
         importance = permutation_importance(est, X, y, n_repeats=repeats, random_state=seed)
         relevance = covariate_relevance(est, X)
         agreement = faithfulness(relevance, importance)
@@ -167,7 +198,7 @@ def explain(
         screen.show_json({name: screen.records(frame) for name, frame in tables.items()})
         return
     shown = {
-        "cause": importance["cause"].astype(str),
+        "cause": importance["cause"].map(est.cause_names_),
         "covariate": importance["covariate"],
         "importance x 1000": _with_interval(importance, "importance", 1000, 2),
         "attention": importance["covariate"].map(relevance.set_index("covariate")["relevance"]),
@@ -176,11 +207,12 @@ def explain(
     typer.echo(str(agreement))
 
 
+@reads_table()
 def report(
     model: Model,
     table: Table,
-    duration: Duration,
-    event: Event,
+    duration: KnownDuration = None,
+    event: KnownEvent = None,
     ids: Ids = None,
     drop: Drop = None,
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
@@ -192,16 +224,23 @@ def report(
             help="What the model learned from; Aalen-Johansen and Cox are then fitted to it, too.",
         ),
     ] = None,
+    force: Force = False,
     quiet: Quiet = False,
+    *,
+    how: TableOptions,
 ) -> None:
     """Write a page on how a model does on subjects it has not seen; it opens offline and prints."""
     from survtrace import load
+    from survtrace.learned_rows import warn_of_interrupted
     from survtrace.report import write_report
 
+    require_free(out, force=force, inputs=[table, model, train])
     est = load(model)
-    X, y = read_subjects(table, duration, event, ids, drop)
-    learned = None if train is None else read_subjects(train, duration, event, ids, drop)
-    with screen.hushed(quiet):
+    with screen.hushed(quiet), rows_as_in(table):
+        warn_of_interrupted(est)
+        columns = outcome_columns(est, duration, event, ids, drop)
+        X, y = read_scored(est, table, columns, how)
+        learned = None if train is None else read_scored(est, train, columns, how)
         path = write_report(est, X, y, out, title=title, train=learned)
     screen.say(f"wrote {path}", quiet=quiet)
 
@@ -211,7 +250,8 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8000,
     token: Annotated[
-        str | None, typer.Option(envvar="SURVTRACE_TOKEN", help="Ask visitors for this word.")
+        str | None,
+        typer.Option(envvar="SURVTRACE_TOKEN", help="Token that visitors must have."),
     ] = None,
     importance: Annotated[
         Path | None, typer.Option(help="Table that explain --out wrote, shown on the page.")
@@ -224,19 +264,19 @@ def serve(
     run(model, host=host, port=port, token=token, importance=importance, time_unit=time_unit)
 
 
-def _side_by_side(scores: pd.DataFrame) -> pd.DataFrame:
+def _side_by_side(est: SurvTRACE, scores: pd.DataFrame) -> pd.DataFrame:
     """A row for each cause and horizon, a column for each score."""
     integrated = scores["score"] == "IBS"
     table = scores.assign(
-        cause=scores["cause"].astype(str),
+        cause=scores["cause"].map(est.cause_names_),
         horizon=scores["horizon"].map("{:g}".format).mask(integrated, "integrated"),
         score=scores["score"].mask(integrated, "Brier"),
         shown=_with_interval(scores, "value"),
     )
     index = ["cause", "horizon"]
-    return table.pivot_table(
-        "shown", index, "score", aggfunc="first", fill_value="", sort=False
-    ).reset_index()
+    found = table.pivot_table("shown", index, "score", aggfunc="first", fill_value="", sort=False)
+    unit = f" ({est.time_unit_})" if est.time_unit_ else ""
+    return found.reset_index().rename(columns={"horizon": f"horizon{unit}"})
 
 
 def _with_interval(

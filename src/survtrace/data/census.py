@@ -52,6 +52,9 @@ class Census:
         How many rows are censored at duration 0, and the first of them.
     n_rows
         Rows of the table.
+    all_events, n_missing
+        ``events`` counted among all subjects, and how many of them lack each covariate; for the
+        model card.
     """
 
     columns: tuple[Summary, ...]
@@ -64,6 +67,8 @@ class Census:
     n_empty: int
     first_empty: int
     n_rows: int
+    all_events: NDArray[np.int64]
+    n_missing: NDArray[np.int64]
 
     def encoding(
         self, covariates: Sequence[Covariate], left_out: Sequence[str] = (), remarks: str = ""
@@ -89,6 +94,11 @@ class Census:
         return dict(zip(self.causes, self.events[1:].tolist(), strict=True))
 
     @property
+    def n_events_of_all(self) -> dict[Any, int]:
+        """The same among all subjects, also those that every member holds out."""
+        return dict(zip(self.causes, self.all_events[1:].tolist(), strict=True))
+
+    @property
     def shift(self) -> float:
         """Where an event at duration 0 goes."""
         return shifted(self.smallest)
@@ -101,7 +111,8 @@ def take_census(block: Block, covariates: Sequence[Covariate], used: NDArray[np.
     """
     outcome, place = block.outcome.take(used), block.kept[used]
     row = block.first_row + place
-    columns = [_take(read_column(block.table, c, block.first_row), place) for c in covariates]
+    complete = [read_column(block.table, c, block.first_row) for c in covariates]
+    columns = [_take(column, place) for column in complete]
     numerical = [column for column in columns if not isinstance(column, Levels)]
     positive = block.outcome.duration[block.outcome.duration > 0]
     empty = np.delete(np.arange(len(block.table)), block.kept)
@@ -116,6 +127,8 @@ def take_census(block: Block, covariates: Sequence[Covariate], used: NDArray[np.
         n_empty=len(empty),
         first_empty=block.first_row + int(empty[0]) if len(empty) else NONE,
         n_rows=len(block.table),
+        all_events=np.bincount(block.outcome.event, minlength=len(outcome.causes) + 1),
+        n_missing=np.array([_count_missing(column, block.kept) for column in complete]),
     )
 
 
@@ -136,6 +149,8 @@ def join(parts: Sequence[Census]) -> Census:
         n_empty=sum(part.n_empty for part in parts),
         first_empty=min(part.first_empty for part in parts),
         n_rows=sum(part.n_rows for part in parts),
+        all_events=np.sum([part.all_events for part in alike], axis=0),
+        n_missing=np.sum([part.n_missing for part in parts], axis=0),
     )
 
 
@@ -171,12 +186,21 @@ def _take(column: Column, rows: NDArray[np.int64]) -> Column:
     return Levels(column.place[rows], column.text) if isinstance(column, Levels) else column[rows]
 
 
+def _count_missing(column: Column, rows: NDArray[np.int64]) -> int:
+    values = _take(column, rows)
+    missing = values.place < 0 if isinstance(values, Levels) else np.isnan(values)
+    return int(np.count_nonzero(missing))
+
+
 def _renumbered(part: Census, causes: tuple[Any, ...]) -> Census:
     """The same with the events numbered by a longer list of causes."""
     if part.causes == causes:
         return part
     number = np.array([0, *(causes.index(cause) + 1 for cause in part.causes)])
-    events = np.bincount(number, weights=part.events, minlength=len(causes) + 1).astype(np.int64)
+    events, all_events = (
+        np.bincount(number, weights=counts, minlength=len(causes) + 1).astype(np.int64)
+        for counts in (part.events, part.all_events)
+    )
     duration, event = part.outcomes.columns
     outcomes = Sample(part.outcomes.row, (duration, number[event]))
-    return replace(part, causes=causes, events=events, outcomes=outcomes)
+    return replace(part, causes=causes, events=events, all_events=all_events, outcomes=outcomes)

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from survtrace.errors import DataError, DataWarning
+from survtrace.errors import DataError, DataWarning, row_span, rows_after
 
 
 @contextmanager
@@ -19,11 +19,11 @@ def in_rows(first: int, n_rows: int, told: set[str]) -> Iterator[None]:
     >>> with in_rows(first=200, n_rows=100, told=set()):
     ...     raise DataError("column 'age' is numerical")
     Traceback (most recent call last):
-    survtrace.errors.DataError: in rows 201 to 300: column 'age' is numerical
+    survtrace.errors.DataError: in rows 200 to 299: column 'age' is numerical
     """
-    place = f"in rows {first + 1:,} to {first + n_rows:,}: " if first else ""
+    place = f"in {row_span(first, n_rows)}: " if first else ""
     try:
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings(record=True) as caught, rows_after(first):
             warnings.simplefilter("always", DataWarning)
             yield
     except DataError as error:

@@ -98,7 +98,7 @@ class Worker:
 
 def _warn_once(remarks: list[str], warned: set[str]) -> None:
     for remark in remarks:
-        kind = re.sub(r"in rows [\d,]+ to [\d,]+: |\d+", "", remark)
+        kind = re.sub(r"in \w+s [\d,]+ to [\d,]+: |\d+", "", remark)
         if kind not in warned:
             warned.add(kind)
             warnings.warn(remark, DataWarning, stacklevel=4)

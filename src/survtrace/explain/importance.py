@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from scipy.stats import norm
 
 from survtrace.data.outcome import Outcome, require_same_subjects
 from survtrace.data.pairing import read_scored
-from survtrace.errors import SettingError
+from survtrace.errors import DataWarning, SettingError
 from survtrace.explain.inputs import read_frame, require_fitted
 from survtrace.metrics import Score, censoring_survival, integrated_brier_score
 from survtrace.metrics.comparison import checked_level
@@ -79,7 +80,9 @@ def permutation_importance(
     rows = []
     for name in frame.columns:
         orders = [rng.permutation(len(frame)) for _ in range(n_repeats)]
-        broken = [scores(frame.assign(**{name: frame[name].array[order]})) for order in orders]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # said of the whole table already
+            broken = [scores(frame.assign(**{name: frame[name].array[order]})) for order in orders]
         for k, cause in enumerate(est.causes_):
             gaps = [
                 Score(each[k] - whole[k], each[k].influence - whole[k].influence) for each in broken

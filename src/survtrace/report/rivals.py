@@ -241,12 +241,12 @@ def _pooled(fit: Any) -> int:
 
 def _how(n_subjects: int, train: Subjects | None, random_state: int) -> str:
     if train is not None:
-        return f"The rivals were fitted on the {len(train[0]):,} training rows given."
+        return f"The baselines were fitted on the {len(train[0]):,} training rows given."
     return (
-        f"No training rows were given, so the rivals were cross-fitted on this table: those who "
+        f"No training rows were given, so the baselines were cross-fitted on this table: those who "
         f"predict for a fifth of its {n_subjects:,} subjects learned from the other four fifths "
-        f"(seed {random_state}). SurvTRACE learned from other rows, so that the comparison is not "
-        "on equal terms; give the training rows for one that is."
+        f"(seed {random_state}), and not from the rows that SurvTRACE was fitted on. Give these "
+        "(--train) for a comparison on equal terms."
     )
 
 

@@ -22,10 +22,16 @@ from survtrace.metrics import (
 )
 from survtrace.report.overlap import Subjects
 from survtrace.report.progress import Tell, say_nothing
-from survtrace.report.rivals import FLOOR, Foretold, foretell
+from survtrace.report.rivals import FLOOR, Foretold, Rivals, foretell
 
 Floats = NDArray[np.float64]
 OURS = "SurvTRACE"
+NOBODY = Rivals(
+    foretold={},
+    fitted="Nothing is compared on rows that the model has learned from.",
+    notes=(),
+    left_out=(),
+)
 EVENTS_PER_GROUP, FEWEST_GROUPS, MOST_GROUPS = 15, 3, 10
 
 
@@ -80,8 +86,12 @@ def score(
     train: Subjects | None,
     random_state: int,
     tell: Tell = say_nothing,
+    *,
+    with_baselines: bool = True,
 ) -> Scores:
     """Score SurvTRACE, Aalen-Johansen, Cox and a forest.
+
+    On rows that SurvTRACE has learned from, it is scored alone: there it would always win.
 
     Examples
     --------
@@ -98,7 +108,9 @@ def score(
     horizons = own["horizon"].dropna().unique().astype(np.float64)
     grid = est.score_times_[est.score_times_ <= est.censoring_.last_usable]
     times = np.union1d(horizons, grid)
-    rivals = foretell(est, X, outcome, train, times, random_state, tell)
+    rivals = NOBODY
+    if with_baselines:
+        rivals = foretell(est, X, outcome, train, times, random_state, tell)
     ours = est.predict_cumulative_incidence(X, times)
     alike = (list(est.causes_), est.censoring_, est.score_times_, est.zero_duration)
     methods = {OURS: Foretold(times, ours, *alike), **rivals.foretold}

@@ -15,7 +15,7 @@ import pandas as pd
 from survtrace.data.covariates import open_table, select_columns
 from survtrace.data.outcome import Outcome, require_same_subjects
 from survtrace.data.pairing import read_scored
-from survtrace.errors import DataError, DataWarning
+from survtrace.errors import DataError, DataWarning, LearnedRowsWarning
 from survtrace.estimator import SurvTRACE
 from survtrace.explain import covariate_relevance, faithfulness, permutation_importance
 from survtrace.explain.inputs import read_frame
@@ -126,8 +126,9 @@ def collect(
         warnings.simplefilter("always")
         frame, outcome = scored = _read(est, X, y)
         rows = None if train is None else _read_training(est, train)
-        scores = score(est, frame, outcome, rows, random_state, tell)
-    alerts, remarks = check_rows(est, scored, rows)
+        alerts, remarks = check_rows(est, scored, rows)
+        alone = {"with_baselines": not alerts}
+        scores = score(est, frame, outcome, rows, random_state, tell, **alone)
     cohort = describe(est, frame, outcome)
     main = cohort.events.sort_values("events", kind="stable")["cause"].iloc[-1]
     with warnings.catch_warnings():
@@ -161,7 +162,12 @@ def _said(caught: list[warnings.WarningMessage]) -> list[str]:
     for each in caught:
         if not issubclass(each.category, DataWarning):
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
-    ours = [str(each.message) for each in caught if issubclass(each.category, DataWarning)]
+    ours = [
+        str(each.message)
+        for each in caught
+        if issubclass(each.category, DataWarning)
+        and not issubclass(each.category, LearnedRowsWarning)  # that is an alert
+    ]
     return [f"{text[:1].upper()}{text[1:]}" for text in dict.fromkeys(ours)]
 
 
@@ -172,9 +178,8 @@ def _read(est: SurvTRACE, X: Any, y: Any) -> Subjects:
     if len(table) == 0:
         raise DataError("a report needs subjects to score; X has no rows. Check how it was read.")
     require_same_subjects(len(table), outcome)
-    return read_frame(
-        est, select_columns(table, est.encoding_.covariates, est.encoding_.left_out).to_native()
-    ), outcome
+    known = select_columns(table, est.encoding_.covariates, est.encoding_.left_out)
+    return read_frame(est, known.to_native()), outcome
 
 
 def _read_training(est: SurvTRACE, train: Any) -> Subjects:

@@ -6,11 +6,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from survtrace.data.reading import Reading
 from survtrace.data.tables import read_table, split_outcome
 from survtrace.errors import SettingError
+from survtrace.inspection import clean_subjects
 from survtrace.metrics import corrected_t_test
 from survtrace.naming import default_cause_name
 from survtrace.study.presets import CONCORDANCE, FLOOR, FOREST, OWN_TABLE, PRESETS, survtrace
@@ -82,6 +85,9 @@ def compare_on_table(
     event: str,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
+    reading: Reading | None = None,
+    censored: Sequence[str] | None = None,
+    columns: Any = None,
     n_splits: int = 5,
     methods: dict[str, Callable[..., object]] | None = None,
 ) -> str:
@@ -90,9 +96,16 @@ def compare_on_table(
     Cox chooses its ridge by cross-validation on the learning rows, and its rare levels share a
     column. The forest is left out, with a sentence, where scikit-survival is not installed or
     the table has more than `MOST_FOREST_ROWS` rows. Returns tables as in a study, a sentence on
-    each baseline, and what was chosen and left out.
+    each baseline, and what was chosen and left out. Every method gets the columns as
+    `clean_subjects` reads them.
     """
-    X, y = split_outcome(read_table(table), duration, event, drop, categorical)
+    if n_splits < 2:
+        raise SettingError(
+            f"n_splits must be 2 or more, for an interval of the difference; got {n_splits}. 5 is "
+            "usual."
+        )
+    X, y = split_outcome(read_table(table, reading), duration, event, drop)
+    X, y = clean_subjects(X, y, censored=censored, categorical=categorical, columns=columns)
     own = Task(table.stem, X, y, random_splits(len(X), n_splits))
     left_out: list[str] = []
     settings = {}

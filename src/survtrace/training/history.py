@@ -20,6 +20,7 @@ class History:
 
     def __init__(self, records: list[dict[str, Any]] | None = None) -> None:
         self.records = records or []
+        self.interrupted = True  # until training ends by itself
         self._clock = time.perf_counter()
 
     def add(

@@ -87,6 +87,8 @@ def train(
         if not history.records:
             raise
         warnings.warn("training was interrupted; the best so far is kept.", stacklevel=2)
+    else:
+        history.interrupted = False
     finally:
         release(network, stopping.best)
         network.seed_dropout(None)

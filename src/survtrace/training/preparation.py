@@ -27,6 +27,7 @@ from survtrace.data.time_grid import (
 from survtrace.errors import DataError
 from survtrace.inspection.plan import Plan, plan_columns
 from survtrace.losses.propensity import ips_weights, propensities
+from survtrace.training.card import CohortCounts, count_cohort
 
 
 class Prepared(NamedTuple):
@@ -40,6 +41,7 @@ class Prepared(NamedTuple):
     encoding: Encoding
     cuts: NDArray[np.float64]
     trained_on: Outcome
+    counts: CohortCounts
 
     @property
     def n_training(self) -> int:
@@ -96,6 +98,7 @@ def prepare(
     warn_of_late_events(outcome.n_events, on_grid.n_events, cuts[-1])
     warn_of_sparse_causes(end_follow_up(trained_on, cuts[-1]).n_events, len(cuts) - 1)
     encoded = encoding.encode(table)
+    counts = count_cohort(encoding, encoded, outcome)
     if evaluation is not None:
         encoded = _append(encoded, encoding.encode(evaluation.table))
         outcome = _append_outcome(outcome, evaluation.outcome)
@@ -105,7 +108,7 @@ def prepare(
     ended = end_follow_up(outcome, cuts[-1])
     ips_weight = _ips_weights(ips, encoded, ended, used, ips_clip)
     cohort = _tensors(encoded, ended, cuts, stay, weight, ips_weight)
-    return Prepared(cohort, draws, encoding, cuts, trained_on)
+    return Prepared(cohort, draws, encoding, cuts, trained_on, counts)
 
 
 def choose_cuts(

@@ -32,6 +32,7 @@ from survtrace.data.time_grid import (
 )
 from survtrace.errors import DataError, SettingError
 from survtrace.inspection.files import plan_files, require_levels
+from survtrace.training.card import CohortCounts
 from survtrace.training.passes import Counting, Writing, spool
 from survtrace.training.preparation import choose_cuts
 
@@ -46,6 +47,7 @@ class Streamed(NamedTuple):
     layout: Layout
     trained_on: Outcome
     fraction: float
+    counts: CohortCounts
 
     @property
     def encoding(self) -> Encoding:
@@ -118,7 +120,12 @@ def prepare_streamed(
     layout = Layout(encoding, cuts, len(census.causes), stay, weight)
     moved = census.shift if zero_duration == "shift" else zero_duration
     with keep(Writing(files, layout, census.causes, moved)) as spooled:
-        yield Streamed(spooled, layout, trained_on, validation_fraction)
+        counts = CohortCounts(
+            census.n_rows - census.n_empty,
+            census.n_events_of_all,
+            dict(zip(encoding.names.tolist(), census.n_missing.tolist(), strict=True)),
+        )
+        yield Streamed(spooled, layout, trained_on, validation_fraction, counts)
 
 
 def require_streamable(ips: str, recalibrate: bool | str, **given: Any) -> None:

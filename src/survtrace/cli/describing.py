@@ -1,0 +1,145 @@
+"""The command info: what a saved model is, what it was fitted on, and what it asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from survtrace.cli import screen
+from survtrace.cli.options import Json, Model
+
+if TYPE_CHECKING:
+    from survtrace import SurvTRACE
+
+MOST_LEVELS = 6
+QUIETLY_SET = ("random_state", "verbose", "checkpoint_dir")
+
+
+def info(model: Model, json: Json = False) -> None:
+    """Show what a model is: when and on whom it was fitted, its causes, covariates and settings."""
+    from survtrace import load
+
+    facts = describe_model(load(model), model)
+    if json:
+        screen.show_json(facts)
+    else:
+        _show(facts)
+
+
+def describe_model(est: SurvTRACE, folder: Path) -> dict[str, Any]:
+    """Everything there is to say of a fitted estimator, in plain values."""
+    card: dict[str, Any] = est.card_
+    defaults = type(est)().get_params()
+    changed = {
+        name: value if isinstance(value, str | int | float | bool | None) else str(value)
+        for name, value in est.get_params().items()
+        if repr(value) != repr(defaults[name]) and name not in QUIETLY_SET
+    }
+    n_events: dict[str, int] = card.get("n_events", {})
+    table: dict[str, Any] = card.get("table", {})
+    left_out: list[str] = table.get("left_out", [])
+    return {
+        "model": str(folder),
+        "interrupted": card.get("interrupted"),
+        "fitted_on": card.get("fitted_on"),
+        "survtrace_version": card.get("survtrace_version"),
+        "subjects": card.get("n_subjects"),
+        "censored": card.get("n_censored"),
+        "censored_labels": [str(label) for label in est.censored_],
+        "causes": [
+            {"label": str(cause), "name": name, "events": n_events.get(str(cause))}
+            for cause, name in est.cause_names_.items()
+        ],
+        "time_unit": est.time_unit_,
+        "time_grid": est.time_grid_.tolist(),
+        "covariates": [
+            _covariate(covariate, column, card)
+            for covariate, column in zip(
+                est.encoding_.covariates, est.encoding_.columns, strict=True
+            )
+        ],
+        "left_out": list(dict.fromkeys([*est.encoding_.left_out, *left_out])),
+        "columns": {name: table[name] for name in ("duration", "event") if name in table},
+        "members": est.network_.shape.n_members,
+        "epochs": int(est.history_["epoch"].max()) + 1,
+        "parameters": sum(parameter.numel() for parameter in est.network_.parameters()),
+        "bytes": sum(file.stat().st_size for file in folder.iterdir()),
+        "settings": changed,
+    }
+
+
+def _covariate(covariate: Any, column: Any, card: dict[str, Any]) -> dict[str, Any]:
+    """A covariate: its kind, its range (of 98 % of the training rows) or levels, and its gaps."""
+    learned: dict[str, Any]
+    if covariate.kind == "categorical":
+        learned = {"levels": list(column.levels)}
+    else:
+        learned = {"range": [column.low, column.high]}
+    return {
+        "name": covariate.name,
+        "kind": covariate.kind,
+        **learned,
+        "label": covariate.label,
+        "unit": covariate.unit,
+        "missing": card.get("n_missing", {}).get(covariate.name),
+    }
+
+
+def _show(facts: dict[str, Any]) -> None:
+    """Print it for people."""
+    import pandas as pd
+
+    if facts["interrupted"]:
+        typer.echo("This fit was interrupted before training had ended.")
+    unit = f" {facts['time_unit']}" if facts["time_unit"] else ""
+    causes = "; ".join(
+        each["name"] + ("" if each["events"] is None else f" ({each['events']:,} events)")
+        for each in facts["causes"]
+    )
+    lines = {
+        "model": f"{facts['model']}, {facts['bytes'] / 2**20:.1f} MiB",
+        "fitted": _fitted(facts),
+        "causes": causes,
+        "times": ", ".join(f"{cut:g}" for cut in facts["time_grid"]) + unit,
+        "columns": ", ".join(f"--{name} {column}" for name, column in facts["columns"].items()),
+        "left out": ", ".join(facts["left_out"]),
+        "network": f"{facts['members']} members, {facts['parameters']:,} parameters, "
+        f"{facts['epochs']} epochs",
+        "settings": ", ".join(f"{name}={value}" for name, value in facts["settings"].items())
+        or "all at their defaults",
+    }
+    for name, text in lines.items():
+        if text:
+            typer.echo(f"{name + ':':<10}{text}")
+    shown = [
+        {
+            "covariate": each["name"] + (f" ({each['label']})" if each["label"] else ""),
+            "kind": each["kind"],
+            "range or levels": _values(each),
+            "unit": each["unit"],
+            "missing": "" if each["missing"] is None else str(each["missing"]),
+        }
+        for each in facts["covariates"]
+    ]
+    table = pd.DataFrame(shown)
+    screen.show_frame(table if any(table["unit"]) else table.drop(columns="unit"))
+
+
+def _fitted(facts: dict[str, Any]) -> str:
+    if facts["subjects"] is None:
+        return "by a version that kept no card: when and on whom is not known"
+    return (
+        f"on {facts['fitted_on']} by survtrace {facts['survtrace_version']}, on "
+        f"{facts['subjects']:,} subjects, {facts['censored']:,} censored"
+    )
+
+
+def _values(covariate: dict[str, Any]) -> str:
+    if "range" in covariate:
+        low, high = covariate["range"]
+        return f"{low:g} to {high:g}"
+    levels = covariate["levels"]
+    more = f" and {len(levels) - MOST_LEVELS} more" if len(levels) > MOST_LEVELS else ""
+    return ", ".join(levels[:MOST_LEVELS]) + more

@@ -1,0 +1,165 @@
+"""Where a command may write: never over an input, over other files only with --force."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from survtrace.errors import DataError, SavedFileError, SettingError
+
+if TYPE_CHECKING:
+    from survtrace import SurvTRACE
+
+STANDARD = Path("-")
+JSON_BYTES = 2**20  # room for estimator.json
+
+
+def require_free(
+    out: Path | None, *, force: bool, inputs: Sequence[Path | None] = (), option: str = "--out"
+) -> None:
+    """Refuse an output path before any work, if something would be lost or could not be written.
+
+    A path that is an input, or lies inside an input folder, is refused in any case, under
+    whatever name: links are followed. Any other file that exists is refused without ``--force``.
+
+    Examples
+    --------
+    >>> require_free(Path(__file__), force=True, inputs=[Path(__file__)])
+    Traceback (most recent call last):
+    survtrace.errors.SettingError: --out ... is an input of this command ...
+    """
+    if out is None or out == STANDARD:
+        return
+    for source in inputs:
+        if source is not None and source != STANDARD and _is_within(out, source):
+            raise SettingError(
+                f"{option} {out} is an input of this command ({source}), which is never written "
+                "to. Choose another path."
+            )
+    if os.path.lexists(out):
+        if not out.is_file() and not out.is_dir() and not out.is_symlink():
+            raise SettingError(f"{option} {out} is no regular file. Choose another path.")
+        if not force:
+            raise SettingError(
+                f"{option} {out} exists and is left alone. Choose another path, or replace it with "
+                "--force."
+            )
+    require_writable(out, option=option)
+
+
+def require_free_model(
+    out: Path, *, force: bool, inputs: Sequence[Path | None] = (), n_bytes: int = 0
+) -> None:
+    """Refuse a folder for a model as `require_free` does, and one that holds anything else."""
+    from survtrace.persistence import require_replaceable
+
+    require_replaceable(out)
+    is_empty_folder = out.is_dir() and not any(out.iterdir())
+    require_free(out, force=force or is_empty_folder, inputs=inputs)
+    require_writable(out, n_bytes + JSON_BYTES)
+
+
+def require_writable(out: Path, n_bytes: int = 0, *, option: str = "--out") -> None:
+    """Refuse a place where nothing can be made, or with too little room, by trying it."""
+    parent = _nearest_folder(out.absolute().parent)
+    try:
+        with tempfile.TemporaryDirectory(dir=parent, prefix=".survtrace-"):
+            room = shutil.disk_usage(parent).free
+    except OSError as error:
+        raise SettingError(
+            f"{option} {out} cannot be written ({error.strerror or error}: {parent}). Choose "
+            "another place."
+        ) from None
+    if room < n_bytes:
+        raise SettingError(
+            f"{option} {out} needs {_size(n_bytes)}, and {parent} has {_size(room)} left. Make "
+            "room, or choose another place."
+        )
+
+
+def save_model(est: SurvTRACE, out: Path) -> None:
+    """Save a model; if that fails after all, save it among the temporary files and say where."""
+    try:
+        est.save(out)
+    except (OSError, SavedFileError) as error:
+        with _rescued(out, error) as path:
+            est.save(path)
+
+
+@contextmanager
+def _rescued(out: Path, error: Any) -> Iterator[Path]:
+    """A path among the temporary files, named to the user in the error that follows."""
+    reason = getattr(error, "strerror", None) or error
+    try:
+        path = Path(tempfile.mkdtemp(prefix="survtrace-")) / out.name
+        yield path
+    except OSError as second:
+        raise DataError(
+            f"the model could not be saved: neither to {out} ({reason}) nor to {path} "
+            f"({second.strerror or second}). Make room and fit again."
+        ) from error
+    move = f"mv {shlex.quote(str(path))} {shlex.quote(str(out))}"
+    raise DataError(
+        f"{out} could not be written ({reason}). The model is complete and saved in {path}. Make "
+        f"room, then: {move}"
+    ) from error
+
+
+def words_for(error: OSError) -> str | None:
+    """What to tell a user of an error of the file system; None if it is none of theirs."""
+    theirs = (
+        errno.ENOENT,
+        errno.EEXIST,
+        errno.EISDIR,
+        errno.ENOTDIR,
+        errno.EACCES,
+        errno.EPERM,
+        errno.EROFS,
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EFBIG,
+        errno.ENAMETOOLONG,
+    )
+    if error.errno not in theirs:
+        return None
+    place = f"{error.filename}: " if error.filename else ""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return f"{place}{error.strerror}. Make room, or choose another place."
+    return f"{place}{error.strerror}. Choose another path."
+
+
+def beside(out: Path, ending: str) -> Path:
+    """A path next to another, whose name begins with its name.
+
+    Examples
+    --------
+    >>> beside(Path("models/first"), ".interrupted").as_posix()
+    'models/first.interrupted'
+    """
+    named = out if out.name not in ("", "..") else out.resolve()
+    return named.with_name(named.name + ending)
+
+
+def _is_within(out: Path, source: Path) -> bool:
+    """Whether a path is another, by any link, or lies inside it."""
+    if not source.exists():
+        return False
+    inside = (out.parent.resolve() / out.name).parents if source.is_dir() else ()
+    places = [out, *inside]
+    return any(place.exists() and os.path.samefile(place, source) for place in places)
+
+
+def _nearest_folder(path: Path) -> Path:
+    """The path itself, or the nearest of its parents that exists."""
+    return next(place for place in (path, *path.parents) if os.path.lexists(place))
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 2**20:,.1f} MiB"

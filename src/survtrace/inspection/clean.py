@@ -1,0 +1,60 @@
+"""A raw table as any method takes it: plain numbers and categories, 0 for censored."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from survtrace.data.covariates import open_table
+from survtrace.data.outcome import read_outcome
+from survtrace.errors import DataWarning
+from survtrace.inspection.plan import plan_columns
+
+
+def clean_subjects(
+    X: pd.DataFrame,
+    y: Any,
+    *,
+    censored: Sequence[Any] | None = None,
+    categorical: Sequence[str] | None = None,
+    columns: Any = None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Clean covariates and outcome as `SurvTRACE.fit` does, for other methods beside it.
+
+    Parameters
+    ----------
+    X, y
+        Raw columns.
+    censored
+        Labels that mean censored.
+    categorical
+        Covariates whose numbers are codes.
+    columns
+        The data dictionary.
+
+    Returns
+    -------
+    tuple of DataFrame
+        The covariates that are used, and ``event`` (0, or the cause) and ``duration``.
+
+    Examples
+    --------
+    >>> X = pd.DataFrame({"crp": ["1,5", "<0,6"], "sex": ["f", "m"]})
+    >>> y = pd.DataFrame({"event": ["alive", "relapse"], "duration": [3.0, 2.0]})
+    >>> X, y = clean_subjects(X, y)
+    >>> X["crp"].tolist(), y["event"].tolist()
+    ([1.5, 0.6], [0, 'relapse'])
+    """
+    outcome = read_outcome(y, censored=censored, zero_duration="shift")
+    table = open_table(X)
+    plan = plan_columns(table, outcome, categorical=categorical, columns=columns)
+    plan.require_answers()
+    if words := plan.words():
+        warnings.warn(words, DataWarning, stacklevel=2)
+    labels = pd.Series([0, *outcome.causes], dtype=object)
+    event = labels.iloc[outcome.event].infer_objects().set_axis(X.index)
+    durations = pd.Series(outcome.duration, X.index)
+    return plan.apply(table), pd.DataFrame({"event": event, "duration": durations})

@@ -1,0 +1,47 @@
+"""info says what a model is, and that it is damaged where it is."""
+
+import json
+import shutil
+
+import pytest
+
+
+def test_info_says_what_a_model_is(survtrace, model):
+    code, out, err = survtrace("info", model)
+    assert (code, err) == (0, "")
+    for words in ("240 subjects", "age", "numerical", "stage", "categorical", "n_members=", "MiB"):
+        assert words in out
+    assert "interrupted" not in out
+
+
+def test_info_is_read_by_programs(survtrace, model, fitted_three):
+    facts = json.loads(survtrace("info", model, "--json").out)
+    assert facts["subjects"] == 240
+    assert [cause["label"] for cause in facts["causes"]] == ["1", "2", "3"]
+    assert sum(cause["events"] for cause in facts["causes"]) + facts["censored"] == 240
+    assert facts["time_grid"] == fitted_three.time_grid_.tolist()
+    assert [each["name"] for each in facts["covariates"]] == ["age", "size", "sex", "stage"]
+    assert facts["interrupted"] is False
+
+
+def test_a_model_of_an_earlier_version_has_no_card(survtrace, model, tmp_path):
+    shutil.copytree(model, tmp_path / "m")
+    note = tmp_path / "m" / "estimator.json"
+    known = json.loads(note.read_text())
+    del known["card"]
+    note.write_text(json.dumps(known))
+    code, out, _ = survtrace("info", tmp_path / "m")
+    assert code == 0
+    assert "kept no card" in out
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [("estimator.json", "is damaged: it is not JSON"), ("tensors.safetensors", "is damaged")],
+)
+def test_a_damaged_model_is_said_to_be_damaged(survtrace, model, tmp_path, file, words):
+    shutil.copytree(model, tmp_path / "m")
+    (tmp_path / "m" / file).write_bytes(b"half a fi")
+    code, out, err = survtrace("info", tmp_path / "m")
+    assert (code, out) == (2, "")
+    assert words in err

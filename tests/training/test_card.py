@@ -1,0 +1,59 @@
+"""The card counts whom an estimator was fitted on, in memory as from files."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from survtrace import SurvTRACE, __version__, load
+
+
+@pytest.fixture
+def incomplete(three_causes):
+    X, y = three_causes
+    return X.assign(age=X["age"].where(X.index >= 7)), y
+
+
+def test_a_card_counts_subjects_events_and_gaps(incomplete, tiny, tmp_path):
+    X, y = incomplete
+    card = SurvTRACE(**tiny).fit(X, y).card_
+    assert card == {
+        "fitted_on": datetime.now(UTC).date().isoformat(),
+        "n_subjects": 240,
+        "n_events": {str(cause): int((y["event"] == cause).sum()) for cause in (1, 2, 3)},
+        "n_censored": int((y["event"] == 0).sum()),
+        "n_missing": {name: int(X[name].isna().sum()) for name in X},
+        "interrupted": False,
+        "survtrace_version": __version__,
+    }
+    assert json.loads(json.dumps(card)) == card
+
+
+@pytest.mark.parametrize("n_members", [1, 2])
+def test_a_card_of_files_is_that_of_the_table(incomplete, tiny, tmp_path, n_members):
+    X, y = incomplete
+    X.assign(**y).to_parquet(tmp_path / "t.parquet")
+    settings = {**tiny, "n_members": n_members}
+    streamed = SurvTRACE(**settings).fit(
+        tmp_path / "t.parquet", {"event": "event", "duration": "duration"}
+    )
+    assert streamed.card_ == SurvTRACE(**settings).fit(X, y).card_
+
+
+def test_a_card_is_saved(fitted_three, tmp_path):
+    fitted_three.save(tmp_path / "m")
+    assert load(tmp_path / "m").card_ == fitted_three.card_
+
+
+@pytest.mark.filterwarnings("ignore:training was interrupted")
+def test_an_interrupted_fit_is_marked(three_causes, tiny, monkeypatch):
+    from survtrace.training.history import History
+
+    add = History.add
+
+    def interrupt(self, epoch, *details):
+        add(self, epoch, *details)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(History, "add", interrupt)
+    assert SurvTRACE(**tiny).fit(*three_causes).card_["interrupted"] is True
