@@ -1,0 +1,251 @@
+"""Covariates as they come: numbers in text, marks of missing values, leaks, absurdities."""
+
+import numpy as np
+import pandas as pd
+
+from messy.table import DURATION, EVENT, QUESTION, RIGHT, WARNED, messy
+
+MARKERS = ["unknown", "-", "NA", "n/a", "?", ".", ""]
+
+
+def _changed(cohort, truth=None, **columns):
+    """A table with changed or added columns; ``truth`` are their clean values, if covariates."""
+    X = cohort.X.assign(**(truth or {}))
+    outcome = {DURATION: cohort.duration, EVENT: cohort.event}
+    return {"raw": X.assign(**columns).assign(**outcome), "X": X}
+
+
+def _with_gaps(cohort, values, gaps):
+    return np.where(gaps, np.nan, values)
+
+
+@messy("numbers: comma decimals", RIGHT)
+def comma_decimals(cohort):
+    text = [f"{value:.2f}".replace(".", ",") for value in cohort.X["creatinine"]]
+    return cohort.of(**_changed(cohort, creatinine=text))
+
+
+@messy("numbers: points between thousands, in the English way", RIGHT, QUESTION)
+def thousands(cohort):
+    platelets = cohort.rng.integers(600, 400_000, cohort.n)
+    text = [f"{value:,}" for value in platelets]
+    return cohort.of(
+        **_changed(cohort, {"platelets": platelets}, platelets=text), says=("platelets",)
+    )
+
+
+@messy("numbers: points between thousands, in the German way", RIGHT, QUESTION)
+def german_thousands(cohort):
+    ferritin = (cohort.rng.lognormal(7.0, 1.0, cohort.n)).round(1)
+    text = [f"{value:,.1f}".translate(str.maketrans(",.", ".,")) for value in ferritin]
+    return cohort.of(**_changed(cohort, {"ferritin": ferritin}, ferritin=text), says=("ferritin",))
+
+
+@messy("numbers: below the limit of detection, <0.6", WARNED)
+def below_the_limit(cohort):
+    low = cohort.X["creatinine"] < 0.6
+    text = np.where(low, "<0.6", cohort.X["creatinine"].astype(str))
+    return cohort.of(
+        **_changed(cohort, creatinine=text),
+        loose=("creatinine",),
+        says=("creatinine", rf"\b{low.sum()}\b|<0.6"),
+    )
+
+
+@messy("numbers: with their unit", RIGHT)
+def with_unit(cohort):
+    text = [f"{value} mg/dl" for value in cohort.X["creatinine"]]
+    return cohort.of(**_changed(cohort, creatinine=text))
+
+
+@messy("numbers: with two units", QUESTION, WARNED)
+def two_units(cohort):
+    other = cohort.some(0.3)
+    text = [
+        f"{value * 88.4:.0f} umol/l" if swapped else f"{value} mg/dl"
+        for value, swapped in zip(cohort.X["creatinine"], other, strict=True)
+    ]
+    return cohort.of(
+        **_changed(cohort, creatinine=text), loose=("creatinine",), says=("creatinine", "unit|umol")
+    )
+
+
+@messy("missing: seven marks of it in a column of numbers", RIGHT)
+def markers(cohort):
+    gaps = cohort.some(0.3)
+    marks = cohort.rng.choice(MARKERS, cohort.n)
+    text = np.where(gaps, marks, cohort.X["creatinine"].astype(str))
+    truth = {"creatinine": _with_gaps(cohort, cohort.X["creatinine"], gaps)}
+    return cohort.of(**_changed(cohort, truth, creatinine=text))
+
+
+@messy("missing: seven marks of it in a column of texts", RIGHT)
+def markers_in_text(cohort):
+    gaps = cohort.some(0.3)
+    marks = cohort.rng.choice(MARKERS, cohort.n)
+    truth = {"stage": cohort.X["stage"].mask(gaps)}
+    return cohort.of(**_changed(cohort, truth, stage=np.where(gaps, marks, cohort.X["stage"])))
+
+
+@messy("missing: Unknown and N/A in capitals, blanks around them", RIGHT)
+def markers_in_capitals(cohort):
+    gaps = cohort.some(0.3)
+    marks = cohort.rng.choice(["Unknown", " UNKNOWN ", "N/A", "  "], cohort.n)
+    text = np.where(gaps, marks, cohort.X["age"].astype(str))
+    truth = {"age": _with_gaps(cohort, cohort.X["age"], gaps)}
+    return cohort.of(**_changed(cohort, truth, age=text))
+
+
+@messy("missing: 999 among ages", WARNED)
+def sentinel(cohort):
+    age = np.where(cohort.some(), 999.0, cohort.X["age"])
+    return cohort.of(**_changed(cohort, age=age), loose=("age",), says=("age", "999"))
+
+
+@messy("missing: -99 among counts", WARNED)
+def negative_sentinel(cohort):
+    nodes = np.where(cohort.some(), -99, cohort.X["nodes"])
+    return cohort.of(**_changed(cohort, nodes=nodes), loose=("nodes",), says=("nodes", "-99"))
+
+
+@messy("missing: 999 among ages, said to be missing", RIGHT)
+def sentinel_told(cohort):
+    gaps = cohort.some()
+    truth = {"age": _with_gaps(cohort, cohort.X["age"], gaps)}
+    return cohort.of(
+        **_changed(cohort, truth, age=np.where(gaps, 999.0, cohort.X["age"])),
+        settings={"columns": {"age": {"missing": ["999"]}}},
+        options=("--missing", "999"),
+    )
+
+
+@messy("idle: one value throughout", WARNED)
+def constant(cohort):
+    raw = cohort.frame(hospital="St. Mary")
+    return cohort.of(
+        raw, optional=("hospital",), says=("hospital", "constant|one value|same value")
+    )
+
+
+@messy("idle: 36.6 throughout, which is no exact number", WARNED)
+def constant_number(cohort):
+    raw = cohort.frame(temperature=36.6)
+    return cohort.of(
+        raw, optional=("temperature",), says=("temperature", "constant|one value|same value")
+    )
+
+
+@messy("idle: nothing but gaps", WARNED)
+def all_missing(cohort):
+    raw = cohort.frame(HER2=np.nan)
+    return cohort.of(raw, optional=("HER2",), says=("HER2", "missing|empty"))
+
+
+@messy("idle: the same column twice, under two names", WARNED)
+def duplicated(cohort):
+    raw = cohort.frame(age_at_entry=cohort.X["age"])
+    return cohort.of(raw, optional=("age_at_entry", "age"), says=("age_at_entry", "copy|same"))
+
+
+@messy("leak: the duration once more, in days", WARNED, QUESTION)
+def copy_of_duration(cohort):
+    raw = cohort.frame(days=(cohort.duration * 30.44).round())
+    return cohort.of(raw, optional=("days",), says=("days", "duration|months|follow-up|outcome"))
+
+
+@messy("leak: the event once more, in words", WARNED, QUESTION)
+def copy_of_event(cohort):
+    raw = cohort.frame(vital_status=cohort.words("alive", "dead of disease", "dead"))
+    return cohort.of(raw, optional=("vital_status",), says=("vital_status", "event|cause|outcome"))
+
+
+@messy("leak: date of death", RIGHT, WARNED, QUESTION)
+def date_of_death(cohort):
+    days = pd.Timestamp("2012-01-01") + pd.to_timedelta((cohort.duration * 30).astype(int), "D")
+    values = np.where(cohort.died, days.strftime("%d.%m.%Y"), "")
+    secrets = [value for value in values if value]
+    return cohort.of(cohort.frame(date_of_death=values), secrets=secrets, says=("date_of_death",))
+
+
+@messy("leak: age at death, known only for the dead", WARNED, QUESTION)
+def known_only_for_the_dead(cohort):
+    age = np.where(cohort.died, (cohort.X["age"] + cohort.duration / 12).round(1), np.nan)
+    raw = cohort.frame(age_at_death=age)
+    return cohort.of(
+        raw, optional=("age_at_death",), says=("age_at_death", "event|known only|outcome")
+    )
+
+
+@messy("leak: cause of death in words, for the dead", WARNED, QUESTION)
+def cause_of_death(cohort):
+    words = cohort.rng.choice(["sepsis", "MI", "stroke", "progression"], cohort.n)
+    raw = cohort.frame(cod=np.where(cohort.died, words, None))
+    return cohort.of(raw, optional=("cod",), says=("cod", "event|known only|outcome"))
+
+
+@messy("categories: Female, female, 'FEMALE '", RIGHT, WARNED)
+def mixed_case(cohort):
+    spellings = [str.title, str.upper, lambda word: f"{word} ", str]
+    sex = [
+        spellings[k](word)
+        for k, word in zip(cohort.rng.integers(0, 4, cohort.n), cohort.X["sex"], strict=True)
+    ]
+    return cohort.of(
+        **_changed(cohort, sex=sex), loose=("sex",), says=("sex", "spell|case|blank|space|same")
+    )
+
+
+@messy("categories: blanks around them", RIGHT)
+def padded(cohort):
+    stage = np.where(cohort.some(0.3), cohort.X["stage"] + " ", cohort.X["stage"])
+    return cohort.of(**_changed(cohort, stage=stage))
+
+
+@messy("categories: truth values as text, with gaps", RIGHT)
+def truth_values(cohort):
+    smoker = pd.Series(cohort.rng.choice(["True", "False"], cohort.n), dtype=object)
+    smoker = smoker.mask(cohort.some())
+    return cohort.of(**_changed(cohort, {"smoker": smoker}))
+
+
+@messy("absurd: 1e30", QUESTION)
+def enormous(cohort):
+    age = cohort.X["age"].copy()
+    age[7] = 1e30
+    return cohort.of(**_changed(cohort, age=age), says=("age", "row 7|line 9"))
+
+
+@messy("absurd: infinity", QUESTION)
+def infinite(cohort):
+    age = cohort.X["age"].copy()
+    age[7] = np.inf
+    return cohort.of(**_changed(cohort, age=age), says=("age", "row 7|line 9"))
+
+
+@messy("absurd: a whole number beyond all floats", QUESTION)
+def beyond_float(cohort):
+    nodes = cohort.X["nodes"].astype(object)
+    nodes[7] = 10**400
+    return cohort.of(**_changed(cohort, nodes=nodes), says=("nodes",))
+
+
+@messy("absurd: complex numbers", QUESTION)
+def complex_numbers(cohort):
+    raw = cohort.frame(age=cohort.X["age"].to_numpy() + 1j)
+    return cohort.of(raw, ways=("python",), says=("age", "complex"))
+
+
+@messy("absurd: lists in cells", QUESTION)
+def lists(cohort):
+    raw = cohort.frame(drugs=[["aspirin", "statin"][: k % 3] for k in range(cohort.n)])
+    return cohort.of(raw, ways=("python",), says=("drugs", "list"))
+
+
+@messy("absurd: a masked array, masked where it is missing", RIGHT, QUESTION)
+def masked(cohort):
+    gaps = np.column_stack([cohort.some(), cohort.some()])
+    values = cohort.X[["age", "creatinine"]].to_numpy()
+    raw = np.ma.array(values, mask=gaps)
+    X = pd.DataFrame(np.where(gaps, np.nan, values), columns=["x0", "x1"])
+    y = pd.DataFrame({"event": cohort.event, "duration": cohort.duration})
+    return cohort.of(raw, X=X, y=y, ways=("python",), says=("mask",))
