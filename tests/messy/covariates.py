@@ -70,6 +70,60 @@ def two_units(cohort):
     )
 
 
+@messy("numbers: per cent", RIGHT)
+def per_cent(cohort):
+    share = cohort.rng.integers(5, 95, cohort.n)
+    text = [f"{value} %" for value in share]
+    return cohort.of(**_changed(cohort, {"ki67": share}, ki67=text))
+
+
+@messy("numbers: with an exponent", RIGHT)
+def exponents(cohort):
+    load = (cohort.rng.lognormal(8, 2, cohort.n)).round()
+    text = [f"{value:.6E}".replace(".", ",") for value in load]
+    return cohort.of(**_changed(cohort, {"viral_load": load}, viral_load=text))
+
+
+@messy("numbers: one typing error among them", WARNED, QUESTION)
+def typing_error(cohort):
+    text = cohort.X["age"].astype(str)
+    text[7] = "6l.2"
+    return cohort.of(
+        **_changed(cohort, age=text), loose=("age",), says=("age", "6l.2|row 7|line 9|1 ")
+    )
+
+
+@messy("numbers: a typographer's minus and a narrow blank", RIGHT, WARNED, QUESTION)
+def typographic(cohort):
+    excess = cohort.rng.normal(0, 3000, cohort.n).round()
+    text = [f"{value:,.0f}".replace("-", "\u2212").replace(",", "\u202f") for value in excess]
+    return cohort.of(
+        **_changed(cohort, {"base_excess": excess}, base_excess=text),
+        loose=("base_excess",),
+        says=("base_excess",),
+    )
+
+
+@messy("numbers: whole and all distinct, but measured", RIGHT, WARNED)
+def distinct(cohort):
+    platelets = cohort.rng.permutation(np.arange(90_000, 400_000, 7))[: cohort.n]
+    return cohort.of(
+        **_changed(cohort, {"platelets": platelets}),
+        optional=("platelets",),
+        says=(
+            "platelets",
+            "platelets.*(identif|differ|distinct)|(identif|differ|distinct).*platelets",
+        ),
+    )
+
+
+@messy("numbers: two in a cell, as 120/80", WARNED, QUESTION)
+def blood_pressure(cohort):
+    rng = cohort.rng
+    text = [f"{rng.integers(100, 180)}/{rng.integers(60, 100)}" for _ in range(cohort.n)]
+    return cohort.of(cohort.frame(RR=text), optional=("RR",), says=(r"\bRR\b",))
+
+
 @messy("missing: seven marks of it in a column of numbers", RIGHT)
 def markers(cohort):
     gaps = cohort.some(0.3)
@@ -94,6 +148,17 @@ def markers_in_capitals(cohort):
     text = np.where(gaps, marks, cohort.X["age"].astype(str))
     truth = {"age": _with_gaps(cohort, cohort.X["age"], gaps)}
     return cohort.of(**_changed(cohort, truth, age=text))
+
+
+@messy("missing: errors of a spreadsheet", RIGHT, WARNED, QUESTION)
+def spreadsheet_errors(cohort):
+    gaps = cohort.some(0.2)
+    marks = cohort.rng.choice(["#N/A", "#DIV/0!", "#VALUE!", "NULL"], cohort.n)
+    text = np.where(gaps, marks, cohort.X["creatinine"].astype(str))
+    truth = {"creatinine": _with_gaps(cohort, cohort.X["creatinine"], gaps)}
+    return cohort.of(
+        **_changed(cohort, truth, creatinine=text), loose=("creatinine",), says=("creatinine",)
+    )
 
 
 @messy("missing: 999 among ages", WARNED)
@@ -206,6 +271,30 @@ def truth_values(cohort):
     smoker = pd.Series(cohort.rng.choice(["True", "False"], cohort.n), dtype=object)
     smoker = smoker.mask(cohort.some())
     return cohort.of(**_changed(cohort, {"smoker": smoker}))
+
+
+@messy("categories: spans and fractions that look like dates", RIGHT)
+def spans(cohort):
+    group = cohort.rng.choice(["1-4", "5-10", "11-12"], cohort.n)
+    grade = cohort.rng.choice(["1/3", "2/3", "3/3"], cohort.n)
+    return cohort.of(**_changed(cohort, {"nodes_taken": group, "grade": grade}))
+
+
+@messy("categories: codes of diseases and TNM", RIGHT)
+def codes(cohort):
+    icd = cohort.rng.choice(["C18.2", "C18.7", "C19", "C20"], cohort.n)
+    tnm = cohort.rng.choice(["T1 N0 M0", "T2 N0 M0", "T3 N1 M0", "T4 N2 M1"], cohort.n)
+    return cohort.of(**_changed(cohort, {"icd": icd, "tnm": tnm}))
+
+
+@messy("categories: 1, 2 and 9 for unknown, said to be codes", RIGHT)
+def told_codes(cohort):
+    ecog = cohort.rng.choice([1, 2, 3, 9], cohort.n)
+    return cohort.of(
+        **_changed(cohort, {"ecog": pd.Series(ecog).astype(str)}, ecog=ecog),
+        settings={"categorical": ["ecog"]},
+        options=("--categorical", "ecog"),
+    )
 
 
 @messy("absurd: 1e30", QUESTION)

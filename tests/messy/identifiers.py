@@ -85,6 +85,16 @@ def few_distinct(cohort):
     return _left_out(cohort, "visit", values)
 
 
+@messy("dates: as SAS writes them, 04MAR1951", RIGHT, QUESTION)
+def sas(cohort):
+    return _left_out(cohort, "BRTHDT", _days(cohort).strftime("%d%b%Y").str.upper())
+
+
+@messy("dates: month and year", RIGHT, QUESTION)
+def month_and_year(cohort):
+    return _left_out(cohort, "diagnosis", _days(cohort, "2010-01-01", 4000).strftime("%m/%Y"))
+
+
 @messy("dates: a date dtype", RIGHT, QUESTION)
 def date_dtype(cohort):
     days = _days(cohort)

@@ -10,6 +10,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -77,7 +78,8 @@ def judge(entry: Entry, table: Messy, way: str) -> Verdict:
         except Exception as error:  # no error of ours: the user sees a traceback
             return Verdict(f"crash: {type(error).__name__}", str(error))
         warned = bool(table.says) and not _unsaid(table.says, answer.words)
-        differences = list(_differences(table, answer, table.loose if warned else ()))
+        lenient = table if warned else replace(table, loose=(), optional=())
+        differences = list(_differences(lenient, answer))
     if set(entry.expected) == {QUESTION}:
         learned = f"causes {list(answer.est.causes_)[:4]}, covariates {list(_columns(answer.est))}"
         return Verdict(f"no question: {learned}", answer.words)
@@ -110,16 +112,16 @@ def _by_command(table: Messy, folder: Path) -> Answer:
     raw, new, model = folder / "table.csv", folder / "new.csv", folder / "model"
     raw.write_bytes(table.raw if isinstance(table.raw, bytes) else as_csv(table.raw))
     outcome = ["--duration", DURATION, "--event", EVENT]
-    words = _run("fit", raw, *outcome, *table.options, "--out", model, *AS_OPTIONS)
+    words = run_command("fit", raw, *outcome, *table.options, "--out", model, *AS_OPTIONS)
     if table.new is not None:
         new.write_bytes(as_csv(table.new))
     source = raw if table.new is None else new
-    words += _run("predict", model, source, *PREDICT, "--out", folder / "risks.csv")
+    words += run_command("predict", model, source, *PREDICT, "--out", folder / "risks.csv")
     risks = pd.read_csv(folder / "risks.csv")
     return Answer(load(model), risks.to_numpy(dtype=float), words, model)
 
 
-def _run(*arguments: Any) -> str:
+def run_command(*arguments: Any) -> str:
     """Run the command in this process; what it says, or a question."""
     out, err, argv = io.StringIO(), io.StringIO(), sys.argv
     handler, code = signal.getsignal(signal.SIGTERM), 0
@@ -141,24 +143,24 @@ def _run(*arguments: Any) -> str:
     return words
 
 
-def _differences(table: Messy, answer: Answer, loose: Sequence[str]) -> Iterator[str]:
+def _differences(table: Messy, answer: Answer) -> Iterator[str]:
     """Each way in which what was learned is not what the clean table gives."""
     truth = _clean(table, answer)
     if _labels(answer.est) != _labels(truth.est):
         yield f"causes {list(answer.est.causes_)}, not {list(truth.est.causes_)}"
-    yield from _different_counts(table, answer.est, loose)
+    yield from _different_counts(table, answer.est)
     seen, clean = _columns(answer.est), _columns(truth.est)
     free = set(table.optional)
     if [name for name in seen if name not in free] != [name for name in clean if name not in free]:
         yield f"covariates {list(seen)}, not {list(clean)}"
     for name in (name for name in seen if name in clean):
-        yield from _different_column(name, seen[name], clean[name], loose=name in loose)
+        yield from _different_column(name, seen[name], clean[name], loose=name in table.loose)
     stored = b"".join(path.read_bytes() for path in answer.folder.rglob("*") if path.is_file())
     if kept := [secret for secret in table.secrets if secret.encode() in stored]:
         yield f"the model keeps {kept[:3]}"
     if not np.isfinite(answer.predictions).all():
         yield "predictions are not finite"
-    elif list(seen) == list(clean) and not loose:
+    elif list(seen) == list(clean) and not table.loose:
         yield from _different_predictions(answer.predictions, truth.predictions)
 
 
@@ -174,7 +176,7 @@ def _columns(est: SurvTRACE) -> dict[str, tuple[str, Any]]:
     return {covariate.name: (covariate.kind, column) for covariate, column in pairs}
 
 
-def _different_counts(table: Messy, est: SurvTRACE, loose: Sequence[str]) -> Iterator[str]:
+def _different_counts(table: Messy, est: SurvTRACE) -> Iterator[str]:
     """The model card counts the censored, and gaps by covariate."""
     card = getattr(est, "card_", None)
     if not card:  # until the model card is there
@@ -183,7 +185,7 @@ def _different_counts(table: Messy, est: SurvTRACE, loose: Sequence[str]) -> Ite
         yield f"{card['n_censored']} censored, not {n}"
     for name, n in table.X.isna().sum().items():
         counted = card["n_missing"].get(name, 0)
-        if name not in (*loose, *table.optional) and counted != n:
+        if name not in (*table.loose, *table.optional) and counted != n:
             yield f"{name!r} is missing {counted} times, not {n}"
 
 
@@ -222,7 +224,7 @@ def _clean(table: Messy, answer: Answer) -> Answer:
             folder = answer.folder.parent / "clean"
             est.save(folder / "model")
             new.to_csv(folder / "new.csv", index=False)
-            _run(
+            run_command(
                 "predict", folder / "model", folder / "new.csv", *PREDICT, "--out", folder / "r.csv"
             )
             predictions = pd.read_csv(folder / "r.csv").to_numpy(dtype=float)

@@ -37,7 +37,7 @@ class Messy:
     secrets
         Texts that must not occur in the saved model.
     optional
-        Columns that may be covariates or not; both are a right answer.
+        Columns that may be covariates or not, if the user is warned.
     loose
         Covariates whose values may be read in several ways if the user is warned; then only their
         kind is compared.
