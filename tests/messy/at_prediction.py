@@ -1,5 +1,6 @@
 """A clean fit, and new rows that are not like the table it learned from."""
 
+import numpy as np
 import pandas as pd
 
 from messy.table import QUESTION, RIGHT, WARNED, messy
@@ -82,3 +83,48 @@ def without_identifiers(cohort):
         birth=pd.date_range("1940-01-01", periods=cohort.n, freq="17D").strftime("%Y-%m-%d"),
     )
     return cohort.of(raw, new=cohort.X)
+
+
+@messy("prediction: another unit than in the fit", QUESTION, WARNED)
+def another_unit(cohort):
+    raw = cohort.frame(creatinine=[f"{value} mg/dl" for value in cohort.X["creatinine"]])
+    new = cohort.X.assign(
+        creatinine=[f"{value * 88.4:.0f} umol/l" for value in cohort.X["creatinine"]]
+    )
+    return cohort.of(raw, new=new, loose=("creatinine",), says=("creatinine", "umol|unit"))
+
+
+@messy("prediction: a bound and a unit that the fit did not have", RIGHT, WARNED, QUESTION)
+def new_forms(cohort):
+    text = cohort.X["creatinine"].astype(str).to_numpy(dtype=object)
+    text[3], text[4] = "<0.6", f"{text[4]} mg/dl"
+    return cohort.of(
+        cohort.frame(),
+        new=cohort.X.assign(creatinine=text),
+        loose=("creatinine",),
+        says=("creatinine",),
+    )
+
+
+@messy("prediction: thousands after a fit on plain numbers", RIGHT, QUESTION)
+def new_thousands(cohort):
+    platelets = cohort.rng.integers(600, 400_000, cohort.n)
+    X = cohort.X.assign(platelets=platelets)
+    new = X.assign(platelets=[f"{value:,}" for value in platelets])
+    raw = X.assign(months=cohort.duration, cause=cohort.event)
+    return cohort.of(raw, X=X, new=new, says=("platelets",))
+
+
+@messy("prediction: unknown in a column of texts", RIGHT)
+def new_marker_in_text(cohort):
+    stage = cohort.X["stage"].copy()
+    stage[:5] = "unknown"
+    clean_new = cohort.X.assign(stage=stage.where(stage != "unknown"))
+    return cohort.of(cohort.frame(), new=cohort.X.assign(stage=stage), clean_new=clean_new)
+
+
+@messy("prediction: a column of numbers that is all blank", RIGHT)
+def all_blank(cohort):
+    new = cohort.X.assign(creatinine="")
+    clean_new = cohort.X.assign(creatinine=np.nan)
+    return cohort.of(cohort.frame(), new=new, clean_new=clean_new)

@@ -25,7 +25,7 @@ def comma_decimals(cohort):
     return cohort.of(**_changed(cohort, creatinine=text))
 
 
-@messy("numbers: points between thousands, in the English way", RIGHT, QUESTION)
+@messy("numbers: thousands as 212,618", RIGHT, QUESTION)
 def thousands(cohort):
     platelets = cohort.rng.integers(600, 400_000, cohort.n)
     text = [f"{value:,}" for value in platelets]
@@ -34,7 +34,7 @@ def thousands(cohort):
     )
 
 
-@messy("numbers: points between thousands, in the German way", RIGHT, QUESTION)
+@messy("numbers: thousands as 1.234,5", RIGHT, QUESTION)
 def german_thousands(cohort):
     ferritin = (cohort.rng.lognormal(7.0, 1.0, cohort.n)).round(1)
     text = [f"{value:,.1f}".translate(str.maketrans(",.", ".,")) for value in ferritin]
@@ -224,6 +224,19 @@ def copy_of_event(cohort):
     return cohort.of(raw, optional=("vital_status",), says=("vital_status", "event|cause|outcome"))
 
 
+@messy("leak: the duration in whole weeks", WARNED, QUESTION)
+def near_copy_of_duration(cohort):
+    raw = cohort.frame(weeks=(cohort.duration * 4.35).round().astype(int))
+    return cohort.of(raw, optional=("weeks",), says=("weeks", "duration|months|follow-up|outcome"))
+
+
+@messy("leak: the event once more, with 3 % of errors", WARNED, QUESTION)
+def near_copy_of_event(cohort):
+    status = np.where(cohort.died ^ cohort.some(0.03), "deceased", "living")
+    raw = cohort.frame(vital=status)
+    return cohort.of(raw, optional=("vital",), says=("vital", "event|cause|outcome"))
+
+
 @messy("leak: date of death", RIGHT, WARNED, QUESTION)
 def date_of_death(cohort):
     days = pd.Timestamp("2012-01-01") + pd.to_timedelta((cohort.duration * 30).astype(int), "D")
@@ -295,6 +308,21 @@ def told_codes(cohort):
         settings={"categorical": ["ecog"]},
         options=("--categorical", "ecog"),
     )
+
+
+@messy("categories: a category dtype with a level that nobody has", RIGHT)
+def unused_level(cohort):
+    stage = pd.Categorical(cohort.X["stage"], categories=["0", "I", "II", "III", "IV"])
+    return cohort.of(cohort.frame(stage=stage), ways=("python",))
+
+
+@messy("categories: nullable dtypes with gaps", RIGHT)
+def nullable(cohort):
+    gaps = cohort.some()
+    nodes = cohort.X["nodes"].astype("Int64").mask(gaps)
+    sex = cohort.X["sex"].astype("string").mask(gaps)
+    truth = {"nodes": cohort.X["nodes"].mask(gaps), "sex": cohort.X["sex"].mask(gaps)}
+    return cohort.of(**_changed(cohort, truth, nodes=nodes, sex=sex))
 
 
 @messy("absurd: 1e30", QUESTION)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from messy.table import DURATION, QUESTION, RIGHT, messy
+from messy.table import DURATION, QUESTION, RIGHT, WARNED, messy
 
 WHICH = f"duration|{DURATION}"
 
@@ -75,3 +75,29 @@ def missing(cohort):
 @messy("durations: the text unknown", QUESTION)
 def unknown(cohort):
     return cohort.of(cohort.frame(duration=_with(cohort, "unknown")), says=(WHICH, "row 3|line 5"))
+
+
+@messy("durations: 9999 where they are not known", WARNED, QUESTION)
+def sentinel(cohort):
+    duration = np.where(cohort.some(0.05), 9999.0, cohort.duration)
+    return cohort.of(cohort.frame(duration=duration), duration=duration, says=(WHICH, "9999"))
+
+
+@messy("durations: R's way to print them, 12.5+ for the censored", QUESTION)
+def printed_by_r(cohort):
+    duration = [
+        f"{value}{'' if died else '+'}"
+        for value, died in zip(cohort.duration, cohort.died, strict=True)
+    ]
+    return cohort.of(cohort.frame(duration=duration), says=(WHICH, "number"))
+
+
+@messy("durations: a difference of two dates", RIGHT, QUESTION)
+def timedelta(cohort):
+    duration = pd.to_timedelta(cohort.duration.round() + 1, "D")
+    return cohort.of(
+        cohort.frame(duration=duration),
+        duration=cohort.duration.round() + 1,
+        ways=("python",),
+        says=(WHICH, "number|days"),
+    )

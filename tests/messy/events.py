@@ -179,3 +179,56 @@ def longest_followed(cohort):
     words = cohort.words("0", "a", "b")
     words[duration >= 24.0] = "c"
     return cohort.of(cohort.frame(words, duration), says=("'c'|\\bc\\b", "censored"))
+
+
+@messy("events: 0:LIVING, 1:DECEASED, as a portal writes them", RIGHT, QUESTION)
+def living_deceased(cohort):
+    return cohort.of(
+        cohort.frame(cohort.words("0:LIVING", "1:DECEASED")),
+        event=cohort.words(0, "1:DECEASED"),
+        says=("0:LIVING", "censored"),
+    )
+
+
+@messy("events: censored, uncensored", RIGHT, QUESTION)
+def uncensored(cohort):
+    return cohort.of(
+        cohort.frame(cohort.words("censored", "uncensored")),
+        event=cohort.words(0, "uncensored"),
+        says=("uncensored",),
+    )
+
+
+@messy("events: no event, event", RIGHT, QUESTION)
+def no_event(cohort):
+    return cohort.of(
+        cohort.frame(cohort.words("no event", "event")),
+        event=cohort.words(0, "event"),
+        says=("no event", "censored"),
+    )
+
+
+@messy("events: NED, AWD, DOD, DOC, as oncologists write them", QUESTION)
+def oncologists(cohort):
+    words = cohort.words("NED", "DOD", "DOC")
+    words[~cohort.died & cohort.some(0.4)] = "AWD"
+    return cohort.of(cohort.frame(words), says=("NED|AWD", "censored"))
+
+
+@messy("events: 0, 1 and unknown", QUESTION)
+def unknown(cohort):
+    words = cohort.one_event.astype(str).astype(object)
+    words[cohort.some(0.05)] = "unknown"
+    return cohort.of(cohort.frame(words), says=("unknown",))
+
+
+@messy("events: SAS's column 'censored', 1 for the censored", QUESTION)
+def censoring_indicator(cohort):
+    table = cohort.frame().drop(columns=EVENT).assign(censored=1 - cohort.one_event)
+    return cohort.of(table, event_column="censored", says=("censored", r"\b1\b"))
+
+
+@messy("events: a column 'alive' with yes and no", QUESTION)
+def alive_column(cohort):
+    table = cohort.frame().drop(columns=EVENT).assign(alive=cohort.words("yes", "no"))
+    return cohort.of(table, event_column="alive", says=("alive", "yes|no"))

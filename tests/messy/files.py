@@ -125,3 +125,46 @@ def padded_header(cohort):
     header, rest = as_csv(cohort.frame()).decode().split("\n", 1)
     raw = (", ".join(header.split(",")) + "\n" + rest).encode()
     return cohort.of(raw, ways=COMMAND, says=("months",))
+
+
+@messy("files: Excel's first line sep=;", RIGHT, QUESTION)
+def sep_line(cohort):
+    raw = b"sep=;\r\n" + as_csv(cohort.frame(), sep=";", decimal=",")
+    return cohort.of(raw, ways=COMMAND, says=("sep",))
+
+
+@messy("files: bars between columns", RIGHT, QUESTION)
+def bars(cohort):
+    return cohort.of(as_csv(cohort.frame(), sep="|"), ways=COMMAND, says=("sep",))
+
+
+@messy("files: tabs and comma decimals", RIGHT, QUESTION)
+def tabs_and_commas(cohort):
+    raw = as_csv(cohort.frame(), sep="\t", decimal=",")
+    return cohort.of(raw, ways=COMMAND, says=("sep",))
+
+
+@messy("files: notes of several lines", RIGHT)
+def line_breaks(cohort):
+    notes = [f"seen on ward {i};\nno complaints,\n\nsee letter {i * 7}" for i in range(cohort.n)]
+    raw = as_csv(cohort.frame(notes=notes), sep=";", decimal=",")
+    return cohort.of(raw, ways=COMMAND, secrets=("see letter",))
+
+
+@messy("files: typographer's quotes and a euro sign in cp1252", RIGHT, QUESTION)
+def cp1252(cohort):
+    insurance = cohort.rng.choice(["“private”", "over 100 €", "none"], cohort.n)
+    X = cohort.X.assign(insurance=insurance)
+    table = X.assign(months=cohort.duration, cause=cohort.event)
+    raw = as_csv(table, sep=";", decimal=",", encoding="cp1252")
+    return cohort.of(raw, X=X, ways=COMMAND, says=("encoding",))
+
+
+@messy("files: a header and nothing else", QUESTION)
+def only_a_header(cohort):
+    return cohort.of(as_csv(cohort.frame()[:0]), ways=COMMAND, says=("row|subject|sample|empty",))
+
+
+@messy("files: nothing at all", QUESTION)
+def nothing(cohort):
+    return cohort.of(b"", ways=COMMAND, says=("table.csv", "empty|no columns|nothing"))

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from messy.table import QUESTION, RIGHT, WARNED, messy
+from messy.table import QUESTION, RIGHT, WARNED, Cohort, messy
 
 FIRST = ["Anna", "Bärbel", "Chloë", "Dieter", "Émile", "Fritz", "Gül", "Hans"]
 LAST = ["Müller", "Schmidt", "O'Neill", "Dupont", "Yilmaz", "Weiß", "Novák", "Larsen"]
@@ -39,6 +39,19 @@ def row_numbers(cohort):
     return cohort.of(table, says=("record",))
 
 
+@messy("identifiers: numbers with gaps", RIGHT)
+def numbers_with_gaps(cohort):
+    numbers = pd.Series(cohort.rng.permutation(10**4)[: cohort.n] + 4_310_000.0)
+    table = cohort.frame(insurance=numbers.mask(cohort.some()))
+    return cohort.of(table, says=("insurance",))
+
+
+@messy("identifiers: telephone numbers", RIGHT)
+def telephones(cohort):
+    numbers = cohort.rng.integers(10**6, 10**7, cohort.n)
+    return _left_out(cohort, "phone", [f"+49 176 {number}" for number in numbers])
+
+
 @messy("identifiers: record numbers with letters", RIGHT)
 def record_numbers(cohort):
     numbers = cohort.rng.permutation(10**5)[: cohort.n]
@@ -60,6 +73,22 @@ def names(cohort):
         f"{rng.choice(LAST)}, {rng.choice(FIRST)} {chr(65 + i % 26)}." for i in range(cohort.n)
     ]
     return _left_out(cohort, "name", values)
+
+
+@messy("identifiers: names in a table of 60 rows", RIGHT)
+def few_names(cohort):
+    small = Cohort(1, n=60)
+    rng = small.rng
+    values = [f"{rng.choice(LAST)}-{rng.choice(LAST)}, {rng.choice(FIRST)}" for _ in range(60)]
+    return _left_out(small, "name", values)
+
+
+@messy("identifiers: names as a category dtype", RIGHT)
+def names_as_categories(cohort):
+    rng = cohort.rng
+    values = [f"{rng.choice(LAST)}, {rng.choice(FIRST)} {number}" for number in range(cohort.n)]
+    table = cohort.frame(name=pd.Categorical(values))
+    return cohort.of(table, secrets=values[:40], ways=("python",), says=("name",))
 
 
 @messy("dates: ISO as text", RIGHT, QUESTION)
@@ -125,6 +154,17 @@ def rare_notes(cohort):
         for noted in cohort.some(0.25)
     ]
     secrets = [value for value in values if value]
+    return cohort.of(cohort.frame(remarks=values), secrets=secrets, says=("remarks",))
+
+
+@messy("free text: mostly the same words, now and then a story", RIGHT)
+def mostly_the_same(cohort):
+    rng = cohort.rng
+    stories = [
+        f"{rng.choice(NOTES)}; {rng.choice(NOTES)}, call {number}" for number in range(cohort.n)
+    ]
+    values = np.where(cohort.some(0.2), stories, "no complaints")
+    secrets = [value for value in values if value != "no complaints"]
     return cohort.of(cohort.frame(remarks=values), secrets=secrets, says=("remarks",))
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from messy.table import DURATION, EVENT, QUESTION, RIGHT, WARNED, Entry, Messy, as_csv
+from messy.table import DURATION, QUESTION, RIGHT, WARNED, Entry, Messy, as_csv
 from survtrace import DataError, SurvTRACE, load
 from survtrace.cli import main
 from survtrace.errors import SettingError
@@ -94,7 +94,11 @@ def _unsaid(says: Sequence[str], words: str) -> list[str]:
 
 
 def _in_python(table: Messy, folder: Path) -> Answer:
-    y: Any = {"event": EVENT, "duration": DURATION, **table.roles} if table.y is None else table.y
+    y: Any = (
+        {"event": table.event_column, "duration": DURATION, **table.roles}
+        if table.y is None
+        else table.y
+    )
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
@@ -111,7 +115,7 @@ def _in_python(table: Messy, folder: Path) -> Answer:
 def _by_command(table: Messy, folder: Path) -> Answer:
     raw, new, model = folder / "table.csv", folder / "new.csv", folder / "model"
     raw.write_bytes(table.raw if isinstance(table.raw, bytes) else as_csv(table.raw))
-    outcome = ["--duration", DURATION, "--event", EVENT]
+    outcome = ["--duration", DURATION, "--event", table.event_column]
     words = run_command("fit", raw, *outcome, *table.options, "--out", model, *AS_OPTIONS)
     if table.new is not None:
         new.write_bytes(as_csv(table.new))
@@ -178,9 +182,7 @@ def _columns(est: SurvTRACE) -> dict[str, tuple[str, Any]]:
 
 def _different_counts(table: Messy, est: SurvTRACE) -> Iterator[str]:
     """The model card counts the censored, and gaps by covariate."""
-    card = getattr(est, "card_", None)
-    if not card:  # until the model card is there
-        return
+    card = est.card_
     if card["n_censored"] != (n := sum(event == 0 for event in table.event)):
         yield f"{card['n_censored']} censored, not {n}"
     for name, n in table.X.isna().sum().items():

@@ -26,6 +26,8 @@ class Messy:
         The clean table: covariates, events (0 is censored), durations.
     y
         The outcome, where the user passes one; else the frame's own columns are named.
+    event_column
+        The name of the column of events, in ``raw``.
     roles
         Further entries of the mapping that names the outcome's columns in Python.
     options
@@ -52,6 +54,7 @@ class Messy:
     event: Sequence[Any]
     duration: Sequence[float]
     y: Any = None
+    event_column: str = EVENT
     roles: Mapping[str, Any] = field(default_factory=dict)
     options: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -76,9 +79,9 @@ class Entry:
 class Cohort:
     """A clean cohort with two causes, and the random numbers to spoil it with."""
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0, n: int = N_SUBJECTS) -> None:
         self.rng = rng = np.random.default_rng(seed)
-        n = self.n = N_SUBJECTS
+        self.n = n
         age = rng.normal(62.0, 9.0, n).clip(30, 92)
         self.X = pd.DataFrame(
             {
