@@ -98,9 +98,12 @@ def another_unit(cohort):
 def new_forms(cohort):
     text = cohort.X["creatinine"].astype(str).to_numpy(dtype=object)
     text[3], text[4] = "<0.6", f"{text[4]} mg/dl"
+    clean_new = cohort.X.copy()
+    clean_new.loc[3, "creatinine"] = 0.6
     return cohort.of(
         cohort.frame(),
         new=cohort.X.assign(creatinine=text),
+        clean_new=clean_new,
         loose=("creatinine",),
         says=("creatinine",),
     )

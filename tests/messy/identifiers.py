@@ -42,8 +42,8 @@ def row_numbers(cohort):
 @messy("identifiers: numbers with gaps", RIGHT)
 def numbers_with_gaps(cohort):
     numbers = pd.Series(cohort.rng.permutation(10**4)[: cohort.n] + 4_310_000.0)
-    table = cohort.frame(insurance=numbers.mask(cohort.some()))
-    return cohort.of(table, says=("insurance",))
+    table = cohort.frame(insurance_no=numbers.mask(cohort.some()))
+    return cohort.of(table, says=("insurance_no",))
 
 
 @messy("identifiers: telephone numbers", RIGHT)
@@ -73,6 +73,12 @@ def names(cohort):
         f"{rng.choice(LAST)}, {rng.choice(FIRST)} {chr(65 + i % 26)}." for i in range(cohort.n)
     ]
     return _left_out(cohort, "name", values)
+
+
+@messy("identifiers: surnames, each of several people", RIGHT)
+def surnames(cohort):
+    pairs = [f"{one}-{other}" for one in LAST for other in LAST]
+    return _left_out(cohort, "surname", cohort.rng.choice(pairs, cohort.n))
 
 
 @messy("identifiers: names in a table of 60 rows", RIGHT)
