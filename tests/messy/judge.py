@@ -9,7 +9,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -209,32 +209,38 @@ def _different_predictions(seen: np.ndarray, clean: np.ndarray) -> Iterator[str]
         yield f"predictions differ by {np.abs(seen - clean).max():.2g}"
 
 
-_fitted: dict[bytes, SurvTRACE] = {}
+_fitted: dict[str, SurvTRACE] = {}
+_predicted: dict[tuple[str, str, str], np.ndarray] = {}
 
 
 def _clean(table: Messy, answer: Answer) -> Answer:
-    """The same fit and predictions, from the clean table in Python."""
+    """The same fit and predictions, from the clean table; each is made once."""
     X, y = table.X, pd.DataFrame({"event": list(table.event), "duration": table.duration})
-    key = (X.to_csv() + y.to_csv()).encode()
-    with _unheard():
-        if key not in _fitted:
-            _fitted[key] = SurvTRACE(**TINY).fit(X, y)
-        est = _fitted[key]
-        new = X if table.clean_new is None else table.clean_new
-        predictions = np.asarray(est.predict_cumulative_incidence(new, times=TIMES))
-        if answer.predictions.ndim == 2:  # by command: a file with a column for each number
-            folder = answer.folder.parent / "clean"
-            est.save(folder / "model")
-            new.to_csv(folder / "new.csv", index=False)
-            run_command(
-                "predict", folder / "model", folder / "new.csv", *PREDICT, "--out", folder / "r.csv"
-            )
-            predictions = pd.read_csv(folder / "r.csv").to_numpy(dtype=float)
-    return Answer(est, predictions, "", answer.folder)
-
-
-@contextmanager
-def _unheard() -> Iterator[None]:
+    new = X if table.clean_new is None else table.clean_new
+    way = "command" if answer.predictions.ndim == 2 else "python"
+    cohort = X.to_csv() + y.to_csv()
+    key = cohort, new.to_csv(index=False), way
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield
+        if cohort not in _fitted:
+            _fitted[cohort] = SurvTRACE(**TINY).fit(X, y)
+        est = _fitted[cohort]
+        if key not in _predicted:
+            predict = _predict_by_command if way == "command" else _predict_in_python
+            _predicted[key] = predict(est, new)
+    return Answer(est, _predicted[key], "", answer.folder)
+
+
+def _predict_in_python(est: SurvTRACE, new: pd.DataFrame) -> np.ndarray:
+    return np.asarray(est.predict_cumulative_incidence(new, times=TIMES))
+
+
+def _predict_by_command(est: SurvTRACE, new: pd.DataFrame) -> np.ndarray:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        est.save(folder / "model")
+        new.to_csv(folder / "new.csv", index=False)
+        run_command(
+            "predict", folder / "model", folder / "new.csv", *PREDICT, "--out", folder / "risks.csv"
+        )
+        return pd.read_csv(folder / "risks.csv").to_numpy(dtype=float)
