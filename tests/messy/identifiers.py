@@ -81,6 +81,11 @@ def surnames(cohort):
     return _left_out(cohort, "surname", cohort.rng.choice(pairs, cohort.n))
 
 
+@messy("identifiers: e-mail addresses, some of them twice", RIGHT)
+def addresses(cohort):
+    return _left_out(cohort, "email", [f"user{i * 7 % 190}@example.org" for i in range(cohort.n)])
+
+
 @messy("identifiers: names in a table of 60 rows", RIGHT)
 def few_names(cohort):
     small = Cohort(1, n=60)
