@@ -3,6 +3,7 @@
 import importlib.util
 import io
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -129,6 +130,40 @@ def test_a_blood_group_of_0_is_no_number(folder):
     kinds = {covariate.name: covariate.kind for covariate in encoding.covariates}
     words = {"Blutgruppe": "categorical", "Spende": "categorical"}
     assert kinds == {**dict.fromkeys(["Alter", "Ischämiezeit", "Kreatinin"], "numerical"), **words}
+
+
+RAW = {
+    "hospital.csv": ("Follow-up (months)", "Status"),
+    "trial.csv": ("time", "status"),
+    "transplants.csv": ("Jahre", "Ereignis"),
+}
+
+
+@pytest.mark.parametrize("name", RAW)
+def test_the_printed_commands_lead_from_check_to_a_report(name, folder, monkeypatch):
+    """Of a question, check prints the commands that settle it; fit holds rows out for a report."""
+    monkeypatch.chdir(folder)
+    duration, event = RAW[name]
+    words, question = _heard("check", name, "--duration", duration, "--event", event)
+    fits = _printed("fit", words)
+    assert len(fits) == (2 if question else 1)
+    words, question = _heard(*fits[0], "--force", *AS_OPTIONS)
+    assert not question, words
+    assert len(_printed("report", words)) == 1
+
+
+def _heard(*arguments):
+    """What a command says, and whether that is a question."""
+    try:
+        return run_command(*arguments), False
+    except QuestionError as question:
+        return str(question), True
+
+
+def _printed(command, words):
+    """The arguments of each command of this kind that was printed."""
+    found = re.findall(rf"\bsurvtrace ({command} [^\n`]*)", re.sub(r"\\\n\s*", "", words))
+    return [shlex.split(arguments) for arguments in found]
 
 
 def test_every_command_but_the_first_was_printed_before():
