@@ -1,6 +1,6 @@
 """Print every messy table with the answers that are acceptable and the one that was seen.
 
-Run from the root: ``python tests/messy/show.py [part of a name] [--words]``.
+Run from the root: ``python tests/messy/show.py [part of a name] [--words] [--seed 1]``.
 """
 
 import argparse
@@ -19,13 +19,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", nargs="?", default="", help="of the names to show")
     parser.add_argument("--words", action="store_true", help="also print what was said")
+    parser.add_argument("--seed", type=int, default=0, help="of the cohort that is spoiled")
     chosen = parser.parse_args()
     began, n, n_bad = time.perf_counter(), 0, 0
     print("|  | table | by | expected | seen |\n|---|---|---|---|---|")
     for name, entry in TABLES.items():
         if chosen.part not in name:
             continue
-        for way in (table := make(name)).ways:
+        for way in (table := make(name, chosen.seed)).ways:
             verdict = judge(entry, table, way)
             good = verdict.within(entry.expected)
             n, n_bad = n + 1, n_bad + (not good)
