@@ -83,7 +83,7 @@ def sentinel(cohort):
     return cohort.of(cohort.frame(duration=duration), duration=duration, says=(WHICH, "9999"))
 
 
-@messy("durations: R's way to print them, 12.5+ for the censored", QUESTION)
+@messy("durations: R's way to print them, 12.5+ for the censored", WARNED, QUESTION)
 def printed_by_r(cohort):
     duration = [
         f"{value}{'' if died else '+'}"
