@@ -41,6 +41,16 @@ def german_thousands(cohort):
     return cohort.of(**_changed(cohort, {"ferritin": ferritin}, ferritin=text), says=("ferritin",))
 
 
+@messy("numbers: thousands as 212.618 beside comma decimals", RIGHT, QUESTION)
+def thousands_with_points(cohort):
+    """Counts from 600 up: "850" and "1.200" stand in one column, "1,25" in another."""
+    platelets = cohort.rng.integers(600, 400_000, cohort.n)
+    text = [f"{value:,}".replace(",", ".") for value in platelets]
+    creatinine = [f"{value:.2f}".replace(".", ",") for value in cohort.X["creatinine"]]
+    columns = {"platelets": text, "creatinine": creatinine}
+    return cohort.of(**_changed(cohort, {"platelets": platelets}, **columns), says=("platelets",))
+
+
 @messy("numbers: below the limit of detection, <0.6", WARNED)
 def below_the_limit(cohort):
     low = cohort.X["creatinine"] < 0.6
@@ -181,6 +191,16 @@ def sentinel_told(cohort):
         **_changed(cohort, truth, age=np.where(gaps, 999.0, cohort.X["age"])),
         settings={"columns": {"age": {"missing": ["999"]}}},
         options=("--missing", "999"),
+    )
+
+
+@messy("dictionary: a column that is not there", WARNED, QUESTION)
+def misspelt_in_dictionary(cohort):
+    return cohort.of(
+        cohort.frame(),
+        settings={"columns": {"creatinin": {"missing": ["9"]}}},
+        ways=("python",),
+        says=("creatinin'", "'creatinine'"),
     )
 
 
