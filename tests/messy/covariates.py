@@ -43,8 +43,8 @@ def german_thousands(cohort):
 
 @messy("numbers: thousands as 212.618 beside comma decimals", RIGHT, QUESTION)
 def thousands_with_points(cohort):
-    """Counts from 600 up: "850" and "1.200" stand in one column, "1,25" in another."""
-    platelets = cohort.rng.integers(600, 400_000, cohort.n)
+    """Counts of any size: "850" and "1.200" stand in one column, "1,25" in another."""
+    platelets = cohort.rng.lognormal(8.0, 1.5, cohort.n).astype(int) + 100
     text = [f"{value:,}".replace(",", ".") for value in platelets]
     creatinine = [f"{value:.2f}".replace(".", ",") for value in cohort.X["creatinine"]]
     columns = {"platelets": text, "creatinine": creatinine}

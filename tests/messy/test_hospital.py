@@ -152,6 +152,21 @@ def test_the_printed_commands_lead_from_check_to_a_report(name, folder, monkeypa
     assert len(_printed("report", words)) == 1
 
 
+def test_no_patient_is_on_both_sides_of_a_split(folder, texts, monkeypatch):
+    """60 patients were exported twice: no model may learn one copy and be judged on the other."""
+    monkeypatch.chdir(folder)
+    words, _ = _heard("check", "hospital.csv", *OUTCOME)
+    command = _printed("fit", words)[0]
+    if "--hold-out" not in command:
+        command += ["--hold-out", "0.25"]
+    command[command.index("--out") + 1] = "split"
+    run_command(*command, "--force", *AS_OPTIONS)
+    content = (folder / "split-held-out.csv").read_bytes().decode("latin-1")
+    held_out = pd.read_csv(io.StringIO(content), sep=";", dtype=str)["Patient ID"].value_counts()
+    everywhere = texts["Patient ID"].value_counts()
+    assert (everywhere[held_out.index] == held_out).all()
+
+
 def _heard(*arguments):
     """What a command says, and whether that is a question."""
     try:
