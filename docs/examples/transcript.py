@@ -52,25 +52,24 @@ STORIES = (
 
 
 def main() -> None:
-    """Run the stories in an empty folder and put what was seen into the page."""
+    """Run each story in a folder of its own and put what was seen into the page."""
     page = PAGE.read_text(encoding="utf-8")
-    with tempfile.TemporaryDirectory() as folder:
-        hospital.write(folder)
-        for story in STORIES:
+    for story in STORIES:
+        with tempfile.TemporaryDirectory() as folder:
+            hospital.write(folder)
             page = _replace(page, story.name, _tell(story, Path(folder)))
     PAGE.write_text(page, encoding="utf-8")
 
 
 def _tell(story: Story, folder: Path) -> str:
     """Run a story; commands and what they print, as a block of the page."""
-    command, told, heard = story.first, "", ""
+    command, told = story.first, ""
     for pattern in (*story.then, None):
         print("$", command, flush=True)
         seen = _run(command, folder)
         told += f"```\n$ {command}\n{seen}```\n\n"
-        heard = seen
         if pattern is not None:
-            command = _next(heard, pattern)
+            command = _next(seen, pattern)
     return told
 
 
