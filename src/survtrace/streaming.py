@@ -53,7 +53,7 @@ def predict_file(
     causes
         Also the incidence of each cause.
     std
-        Also the standard deviations between members.
+        Also the standard deviations between members; missing if there is only one.
     n_rows
         Rows held in memory at a time.
     advance
