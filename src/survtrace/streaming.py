@@ -56,7 +56,7 @@ def predict_file(
     causes
         Also the incidence of each cause.
     std
-        Also the standard deviations between members.
+        Also the standard deviations between members; missing if there is only one.
     reading
         What is known of how the table's file is written.
     n_rows
