@@ -123,6 +123,20 @@ def test_dates_are_refused_by_name(dates):
         kinds(frame({"visit": dates}))
 
 
+def test_what_is_masked_is_missing():
+    table = open_table(np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]]))
+    assert np.isnan(numbers(table, Covariate("x1", "numerical"))).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [(np.array([1 + 2j, 3j]), "complex numbers"), ([["a"], []], "a list in a cell")],
+)
+def test_one_real_value_a_row(values, message):
+    with pytest.raises(DataError, match=f"column 'a' holds {message}"):
+        kinds(pd.DataFrame({"a": pd.Series(values)}))
+
+
 def test_lists_are_not_covariates():
     with pytest.raises(DataError, match="column 'a' holds List"):
         kinds(pl.DataFrame({"a": [[1, 2], [3]]}))

@@ -62,7 +62,7 @@ def test_whole_numbers_of_64_bits_are_numbers_like_others(one_cause, tiny):
     X, y = one_cause
     largest = np.full(160, np.iinfo(np.uint64).max) - np.arange(160, dtype=np.uint64) * 2**55
     assert largest.max() < LARGEST
-    for table in (X.assign(code=largest), pl.from_pandas(X.assign(code=largest))):
+    for table in (X.assign(cells=largest), pl.from_pandas(X.assign(cells=largest))):
         est = SurvTRACE(**{**tiny, "max_epochs": 1}).fit(table, y)
         assert np.isfinite(est.predict(table)).all()
 

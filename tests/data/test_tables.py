@@ -144,8 +144,10 @@ def test_an_empty_file_is_refused(tmp_path):
 
 
 def test_durations_written_with_commas_are_numbers():
-    _, y = split_outcome(TABLE.assign(months=["3,5", "4"]), "months", "died")
-    assert y["duration"].tolist() == [3.5, 4.0]
+    table = TABLE.assign(months=["3,5", "4"])
+    assert split_outcome(table, "months", "died")[1]["duration"].tolist() == ["3,5", "4"]
+    table.attrs["survtrace"] = {"decimal": ","}  # as read_table found it in the file
+    assert split_outcome(table, "months", "died")[1]["duration"].tolist() == [3.5, 4.0]
 
 
 def test_without_openpyxl_the_way_out_is_named(tmp_path, monkeypatch):

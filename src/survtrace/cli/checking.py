@@ -333,7 +333,11 @@ def _show(
 
 
 def _remarks(found: Finding) -> str:
-    changes = ", ".join(f"{what} in {n:,}" for what, n in found.changes.items())
     markers = ", ".join(f"{text!r} in {n:,}" for text, n in list(found.markers.items())[:5])
-    parts = [found.reason, changes, f"missing: {markers}" if markers else "", *found.warnings]
+    parts = [
+        found.reason,
+        found.changes_in_words(),
+        f"missing: {markers}" if markers else "",
+        *found.warnings,
+    ]
     return "; ".join(part for part in parts if part)

@@ -149,7 +149,10 @@ def _table_of_array(X: Any) -> nw.DataFrame[Any]:
             "X must be a table with a row for each subject; got a list of mappings. "
             "Make it a frame: pd.DataFrame(rows)."
         )
-    array = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
+    if isinstance(X, np.ma.MaskedArray):
+        masked: Any = X.astype(float if X.dtype.kind in "biuf" else object)
+        X = masked.filled(np.nan)
+    array = np.asarray(X)
     if array.dtype.kind == "c" or (array.dtype == object and is_complex(array)):
         raise DataError("X must hold real numbers; Complex data not supported. Split the parts.")
     if array.ndim != 2:
@@ -158,7 +161,6 @@ def _table_of_array(X: Any) -> nw.DataFrame[Any]:
             "Expected 2D array; Reshape your data: X.reshape(1, -1) if it is one subject, "
             "X.reshape(-1, 1) if it is one covariate."
         )
-    # Of a masked array, pandas makes what is masked a missing value.
     frame = pd.DataFrame(array, columns=[f"x{j}" for j in range(array.shape[1])])
     if array.dtype == object:
         with suppress(OverflowError):  # whole numbers beyond any float are refused by name later

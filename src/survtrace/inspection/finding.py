@@ -37,6 +37,8 @@ class Finding:
         Texts that were read as missing, with the number of rows.
     changes
         Rows of numbers written as text that had to be understood, by kind.
+    examples
+        A text for each kind of change.
     warnings
         What looks wrong, for the user to judge.
     covariate
@@ -54,9 +56,16 @@ class Finding:
     role: str = ""
     markers: Mapping[str, int] = field(default_factory=dict)
     changes: Mapping[str, int] = field(default_factory=dict)
+    examples: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     covariate: Covariate | None = None
     asked: bool = False
+
+    def changes_in_words(self) -> str:
+        """What was changed, in how many rows, with an example."""
+        return ", ".join(
+            f"{what} in {n:,} (such as {self.examples[what]!r})" for what, n in self.changes.items()
+        )
 
 
 def covariate_of(name: str, kind: Kind, entry: Entry, **written: Any) -> Covariate:

@@ -242,8 +242,7 @@ def _is_converted(found: Finding) -> bool:
 
 
 def _changes(found: Finding) -> str:
-    each = [f"{what} in {n:,}" for what, n in found.changes.items()]
-    return ", ".join([found.reason, *each])
+    return ", ".join(part for part in (found.reason, found.changes_in_words()) if part)
 
 
 def _markers(found: Finding, most: int = 5) -> str:

@@ -52,10 +52,11 @@ def inspect_texts(
         if not kind and are_dates(texts.text, texts.counts):
             reason = "dates written as text have no scale of their own"
             return _without_values(finding, "date", reason)
-        read = parse_distinct(texts.text, decimal or None, unit=entry.unit)
-        found = _of_numbers_in_text(finding, texts, read, entry, kind)
-        if found is not None:
-            return found
+        if kind == "numerical" or _may_be_numbers(texts.text):
+            read = parse_distinct(texts.text, decimal or None, unit=entry.unit)
+            found = _of_numbers_in_text(finding, texts, read, entry, kind)
+            if found is not None:
+                return found
     if not kind and not entry.levels:
         if are_sentences(texts.text, texts.counts):
             reason = f"free text: {len(texts.text)} distinct texts of several words"
@@ -72,6 +73,13 @@ def inspect_texts(
             reason = f"identifier: {len(texts.text)} distinct texts in {rows(texts.n_rows)}"
             return _without_values(finding, "identifier", reason)
     return _of_levels(finding, texts, entry)
+
+
+def _may_be_numbers(texts: list[str], most: int = 1000) -> bool:
+    """Whether at least one in twenty of some texts can be read as a number: a quick look."""
+    some = texts[:: max(1, len(texts) // most)]
+    read = parse_distinct(some)
+    return bool((~read.unreadable | read.ambiguous).mean() >= 0.05)
 
 
 def _of_numbers_in_text(
@@ -138,9 +146,11 @@ def _of_numbers_in_text(
         unit=entry.unit or next(iter(units), ""),
     )
     changes: dict[str, int] = {}
+    examples: dict[str, str] = {}
     for text, n in zip(texts.text, texts.counts.tolist(), strict=True):
         for change in read.kinds.get(text, ()):
             changes[change] = changes.get(change, 0) + n
+            examples.setdefault(change, text)
     warnings = (
         *find_sentinels(np.repeat(read.numbers, texts.counts)[np.repeat(readable, texts.counts)]),
     )
@@ -152,6 +162,7 @@ def _of_numbers_in_text(
         reason=f"numbers written as text in {rows(n_numbers)}",
         markers=markers,
         changes=changes,
+        examples=examples,
         warnings=warnings,
         covariate=covariate,
     )

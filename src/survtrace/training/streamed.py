@@ -95,9 +95,12 @@ def prepare_streamed(
     say who makes the two passes; by default this process does, and its scratch file, in the folder
     for temporary files, is gone at the end.
     """
-    planned = plan_files(files, zero_duration, categorical=categorical, columns=columns)
+    meaning = files.meaning()
+    planned = plan_files(
+        files, zero_duration, causes=meaning.causes, categorical=categorical, columns=columns
+    )
     planned.require_answers()
-    covariates, meaning = planned.covariates, files.meaning()
+    covariates = planned.covariates
     counting = Counting(
         files, covariates, seeds, validation_fraction, zero_duration, meaning.causes
     )

@@ -1,0 +1,1 @@
+"""Tables as they come: each gets a right answer or a clear question."""
