@@ -94,7 +94,7 @@ def run_commands(code: str) -> str:
         assert program == "survtrace", f"a bash block holds survtrace commands; got {line!r}"
         with warnings.catch_warnings():
             warnings.simplefilter("default")
-            warnings.showwarning = screen.show_warning
+            warnings.showwarning = screen.warn_once()
             result = CliRunner().invoke(app, arguments, catch_exceptions=False)
         assert result.exit_code == 0, f"{line}\n{result.output}"
         said.append(result.output)

@@ -14,6 +14,7 @@ from survtrace.evaluation import evaluate
 NOTE, TENSORS = "estimator.json", "tensors.safetensors"
 TIMES = [0.5, 6.0, 2.0]
 ROLES = {"event": "event", "duration": "duration"}
+pytestmark = pytest.mark.filterwarnings("ignore::survtrace.errors.LearnedRowsWarning")
 
 
 @pytest.fixture

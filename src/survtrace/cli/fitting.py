@@ -172,6 +172,11 @@ def fit(
 def _rows_on_disk(
     table: Path, columns: OutcomeColumns, how: TableOptions, hold_out: float | None
 ) -> Rows:
+    if not table.is_dir() and table.suffix != ".parquet":
+        raise SettingError(
+            f"--stream: fit reads a Parquet file or a folder of them in pieces; got {table.name}. "
+            "Leave --stream out, or write the table as Parquet."
+        )
     if hold_out is not None:
         raise SettingError(
             "--hold-out reads the whole table. Divide a table larger than memory with: survtrace "

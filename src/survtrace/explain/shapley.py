@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from survtrace.errors import DataError, SettingError
+from survtrace.errors import DataError, DataWarning, SettingError
 from survtrace.explain.inputs import read_cause, read_frame
 
 Floats = NDArray[np.float64]
@@ -87,7 +87,9 @@ def attributions(
         raw = pd.DataFrame({name: values.take(row) for (name, (_, values)), row in columns})
         return est.predict_cumulative_incidence(raw, [time], label)[:, 0]
 
-    with _global_seed_put_back():
+    est.predict_cumulative_incidence(frame, [time], label)  # warns of the subjects, once
+    with _global_seed_put_back(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # of mixtures of subjects
         explainer = shap.PermutationExplainer(
             incidence,
             shap.maskers.Independent(codes[: len(others)], max_samples=len(others)),
