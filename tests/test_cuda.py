@@ -38,13 +38,7 @@ def test_auto_finds_it(cohort):
 
 def test_without_dropout_it_learns_what_the_cpu_learns(cohort):
     """On whole cohorts, since each kind of device shuffles in its own way."""
-    quiet = {
-        "token_dropout": 0.0,
-        "unknown_fraction": 0.0,
-        "head_dropout": 0.0,
-        "batch_size": 600,
-        "max_epochs": 20,
-    }
+    quiet = {"token_dropout": 0.0, "head_dropout": 0.0, "batch_size": 600, "max_epochs": 20}
     settings = {**TINY, **quiet, "random_state": 0}
     X = cohort[0]
     there, here = (

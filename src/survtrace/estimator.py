@@ -56,6 +56,7 @@ from survtrace.training.level import recalibrate
 from survtrace.training.loop import Plan, train
 from survtrace.training.preparation import Prepared, Subjects, checked_weight, prepare
 from survtrace.training.streamed import Streamed, prepare_streamed, require_streamable
+from survtrace.training.unknown import Unknown, learn_unknown
 
 Array = NDArray[np.float64]
 Stream = Callable[..., AbstractContextManager[Streamed]]
@@ -98,12 +99,11 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         Pull towards proportional hazards: the mean of a cause's logits over intervals is added
         to each this many times. Any hazards can still be learned; 0 is the paper's head.
     dropout, attention_dropout, token_dropout, head_dropout
-        Dropout inside the encoder, of attention weights, of whole tokens (covariates that are said
-        to be unknown in a training step), and inside heads.
-    unknown_fraction
-        Fraction of the subjects of a training step of whom any share of the covariates, up to all,
-        is said to be unknown: so the network learns to answer for a patient of whom little or
-        nothing is known.
+        Dropout inside the encoder, of attention weights, of whole tokens, and inside heads.
+    unknown_steps
+        Steps after the training in which nothing but the meaning of "missing" and "unseen" is
+        learned, for covariates that are never or hardly ever missing in the table: so a patient of
+        whom nothing is known gets about the cohort's incidence. Other answers do not change.
     lr, weight_decay, clip_norm, batch_size, max_epochs, patience
         Training by AdamW, the gradient of each member clipped; a member stops after ``patience``
         epochs without a better validation loss and goes back to its best.
@@ -189,7 +189,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         dropout: float = 0.0,
         attention_dropout: float = 0.0,
         token_dropout: float = 0.1,
-        unknown_fraction: float = 0.2,
+        unknown_steps: int = 200,
         head_dropout: float = 0.2,
         lr: float = 1e-3,
         weight_decay: float = 1e-4,
@@ -230,7 +230,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         self.dropout = dropout
         self.attention_dropout = attention_dropout
         self.token_dropout = token_dropout
-        self.unknown_fraction = unknown_fraction
+        self.unknown_steps = unknown_steps
         self.head_dropout = head_dropout
         self.lr = lr
         self.weight_decay = weight_decay
@@ -661,6 +661,9 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         history = History()
         try:
             train(network, supply, plan, history, self.verbose, checkpoint)
+            if not history.interrupted:
+                unknown = Unknown.of(prepared.encoding, prepared.counts)
+                learn_unknown(network, supply, unknown, self.unknown_steps, plan.dropout_seed)
         finally:
             if history.records:
                 wanted = self.ips in OUTCOME_DEPENDENT
@@ -683,7 +686,6 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             n_causes=len(prepared.trained_on.causes),
             n_intervals=len(prepared.cuts) - 1,
             silent_rows=encoding.silent_rows,
-            missing_rows=encoding.missing_rows,
             width=int(self.width),
             depth=int(self.depth),
             n_heads=int(self.n_heads),
@@ -694,7 +696,6 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             dropout=float(self.dropout),
             attention_dropout=float(self.attention_dropout),
             token_dropout=float(self.token_dropout),
-            unknown_fraction=float(self.unknown_fraction),
             head_dropout=float(self.head_dropout),
         )
 

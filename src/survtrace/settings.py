@@ -76,7 +76,7 @@ RULES: dict[str, Rule] = {
     "dropout": PROBABILITY,
     "attention_dropout": PROBABILITY,
     "token_dropout": PROBABILITY,
-    "unknown_fraction": PROBABILITY,
+    "unknown_steps": whole(0),
     "head_dropout": PROBABILITY,
     "lr": POSITIVE,
     "weight_decay": NOT_NEGATIVE,

@@ -25,7 +25,6 @@ SETTINGS = {
     "dropout": 0.1,
     "attention_dropout": 0.0,
     "token_dropout": 0.1,
-    "unknown_fraction": 0.2,
     "head_dropout": 0.1,
     "lr": 5e-3,
     "weight_decay": 1e-4,

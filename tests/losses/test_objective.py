@@ -30,7 +30,6 @@ def some_network(n_members=2):
         n_causes=N_CAUSES,
         n_intervals=N_INTERVALS,
         silent_rows=(),
-        missing_rows=(0,) * N_TOKENS,
         width=4,
         depth=1,
         n_heads=1,
@@ -41,7 +40,6 @@ def some_network(n_members=2):
         dropout=0.0,
         attention_dropout=0.0,
         token_dropout=0.0,
-        unknown_fraction=0.0,
         head_dropout=0.0,
     )
     net = Network(shape)

@@ -10,8 +10,7 @@ PLAIN = {
     "n_tokens": 3,
     "n_causes": 2,
     "n_intervals": 4,
-    "silent_rows": (0, 2, 3),
-    "missing_rows": (0, 2, 4),
+    "silent_rows": (0,),
     "width": 4,
     "depth": 2,
     "n_heads": 2,
@@ -22,7 +21,6 @@ PLAIN = {
     "dropout": 0.0,
     "attention_dropout": 0.0,
     "token_dropout": 0.0,
-    "unknown_fraction": 0.0,
     "head_dropout": 0.0,
 }
 

@@ -136,11 +136,6 @@ class Encoding:
         return np.cumsum([0, *(column.n_rows for column in self.columns)])
 
     @property
-    def missing_rows(self) -> tuple[int, ...]:
-        """The row of "missing" of each covariate."""
-        return tuple(int(first) + MISSING for first in self.first_rows[:-1])
-
-    @property
     def silent_rows(self) -> tuple[int, ...]:
         """The rows of "missing" and "unseen"."""
         return tuple(

@@ -68,10 +68,12 @@ def look_up(
     bias: Float[Tensor, "member 1 token width"],
     rows: Int[Tensor, "member subject token"],
     values: Float[Tensor, "member subject token"],
+    kept: Float[Tensor, "subject token"] | None,
 ) -> Float[Tensor, "member subject token width"]:
-    """``value * row + bias`` of every token."""
+    """``kept * (value * row + bias)`` of every token."""
+    known = values.new_empty(0, rows.shape[2]) if kept is None else kept
     with torch.cuda.device_of(table):
-        tokens: Tensor = _room(table, "lookup").Lookup.apply(table, bias, rows, values)
+        tokens: Tensor = _room(table, "lookup").Lookup.apply(table, bias, rows, values, known)
     return tokens
 
 

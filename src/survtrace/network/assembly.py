@@ -24,7 +24,6 @@ class Shape:
     n_causes: int
     n_intervals: int
     silent_rows: tuple[int, ...]
-    missing_rows: tuple[int, ...]
     width: int
     depth: int
     n_heads: int
@@ -35,7 +34,6 @@ class Shape:
     dropout: float
     attention_dropout: float
     token_dropout: float
-    unknown_fraction: float
     head_dropout: float
 
     def as_dict(self) -> dict[str, Any]:
@@ -45,21 +43,8 @@ class Shape:
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> "Shape":
         """The shape that `as_dict` described; of an early file, one without the later parts."""
-        early = {
-            "token_bias": False,
-            "proportional": 0.0,
-            "missing_rows": (0,) * plain["n_tokens"],
-            "unknown_fraction": 0.0,
-        }
-        known = {**early, **plain}
-        rows = {name: tuple(known[name]) for name in ("silent_rows", "missing_rows")}
-        return cls(**{**known, **rows})
-
-    @property
-    def unseen_rows(self) -> tuple[int, ...]:
-        """The row of "unseen" of each token, or of "missing" where it has none."""
-        unseen = set(self.silent_rows) - set(self.missing_rows)
-        return tuple(row + 1 if row + 1 in unseen else row for row in self.missing_rows)
+        early = {"token_bias": False, "proportional": 0.0}
+        return cls(**{**early, **plain, "silent_rows": tuple(plain["silent_rows"])})
 
 
 class Logits(NamedTuple):
@@ -85,9 +70,7 @@ class Network(nn.Module):
             list(shape.silent_rows),
             shape.token_bias,
         )
-        self.token_dropout = TokenDropout(
-            shape.token_dropout, shape.unknown_fraction, shape.missing_rows, shape.unseen_rows
-        )
+        self.token_dropout = TokenDropout(shape.token_dropout)
         self.encoder = Encoder(
             EncoderLayer(
                 m, shape.width, shape.n_heads, hidden, shape.dropout, shape.attention_dropout
@@ -163,7 +146,7 @@ class Network(nn.Module):
         values: Float[Tensor, "member subject token"],
     ) -> Float[Tensor, "member subject hidden"]:
         """The shared representation, which every head reads."""
-        embedded = self.embedding(*self.token_dropout(rows, values))
+        embedded = self.embedding(rows, values, self.token_dropout(rows))
         return self.representation(self.encoder(embedded), embedded)
 
     def hazards(

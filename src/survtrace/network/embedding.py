@@ -46,11 +46,14 @@ class Embedding(nn.Module):
         self,
         rows: Int[Tensor, "member subject token"],
         values: Float[Tensor, "member subject token"],
+        kept: Float[Tensor, "subject token"] | None = None,
     ) -> Float[Tensor, "member subject token width"]:
+        """Tokens, of which those not ``kept`` are zero."""
         if self.bias is not None and kernels.at_hand(self.table):
-            return kernels.look_up(self.table, self.bias, rows, values)
+            return kernels.look_up(self.table, self.bias, rows, values, kept)
         n_members, n_rows, _ = self.table.shape
         own_table = torch.arange(n_members, device=rows.device).view(-1, 1, 1) * n_rows
         tokens = nn.functional.embedding(rows + own_table, self.table.flatten(0, 1))
         tokens = tokens * values.unsqueeze(-1)
-        return tokens if self.bias is None else tokens + self.bias
+        tokens = tokens if self.bias is None else tokens + self.bias
+        return tokens if kept is None else tokens * kept.unsqueeze(-1)

@@ -77,55 +77,13 @@ class Dropout(RandomMask):
 
 
 class TokenDropout(RandomMask):
-    """Says "unknown" in place of some covariates, so that the network learns to do without any.
-
-    Each covariate of a subject is hidden with the same probability. Of a fraction of the subjects
-    the probability is drawn anew, evenly from 0 to ``MOST_HIDDEN``: above 1 everything is hidden,
-    so that the answer for a subject of whom nothing is known is learned as well. A hidden covariate
-    takes the row "missing"; a categorical one now and then "unseen", which no training row has.
-    """
-
-    MOST_HIDDEN = 1.25
-
-    missing_rows: Tensor
-    unseen_rows: Tensor
-
-    def __init__(
-        self,
-        probability: float,
-        unknown_fraction: float,
-        missing_rows: Sequence[int],
-        unseen_rows: Sequence[int],
-    ) -> None:
-        super().__init__(probability)
-        self.unknown_fraction = unknown_fraction
-        for name, rows in (("missing_rows", missing_rows), ("unseen_rows", unseen_rows)):
-            self.register_buffer(name, torch.tensor(rows, dtype=torch.int32), persistent=False)
-
-    @property
-    def silent(self) -> bool:
-        """Whether everything is kept."""
-        return not self.training or (self.probability == 0 and self.unknown_fraction == 0)
+    """Silences whole tokens: the network learns to answer when a covariate says nothing."""
 
     def forward(
-        self,
-        rows: Int[Tensor, "member subject token"],
-        values: Float[Tensor, "member subject token"],
-    ) -> tuple[Int[Tensor, "member subject token"], Float[Tensor, "member subject token"]]:
-        """Rows and values, hidden covariates replaced, the same ones for all members."""
+        self, rows: Int[Tensor, "member subject token"]
+    ) -> Float[Tensor, "subject token"] | None:
+        """1 for the tokens that are kept, 0 for the others; None where all are."""
         if self.silent:
-            return rows, values
-        n_subjects, n_tokens = rows.shape[1:]
-        bits, _ = self.draw((n_subjects, n_tokens + 1), rows.device)
-        drawn = bits.view(n_subjects, n_tokens + 1).to(torch.int32) + 2**15  # 0 .. 2^16 - 1
-        own, of_subject = drawn[:, :-1], drawn[:, -1:] / 2**16
-        anew = of_subject < self.unknown_fraction
-        probability = torch.where(
-            anew,
-            of_subject * (self.MOST_HIDDEN / max(self.unknown_fraction, 1e-9)),
-            self.probability,
-        )
-        hidden = own < probability * 2**16
-        # The lowest bits of a number say nothing of its size, by which it is hidden or not.
-        unknown = torch.where(own & 3 == 0, self.unseen_rows, self.missing_rows).to(rows.dtype)
-        return torch.where(hidden, unknown, rows), torch.where(hidden, 1.0, values)
+            return None
+        bits, threshold = self.draw(rows.shape[1:], rows.device)
+        return (bits < threshold).view(rows.shape[1:]).to(torch.float32)

@@ -51,7 +51,6 @@ PAPER_NETWORK: dict[str, Any] = {
     "token_bias": False,
     "proportional": 0.0,
     "token_dropout": 0.0,
-    "unknown_fraction": 0.0,
     "head_dropout": 0.0,
     "averaging": 0.0,
 }

@@ -13,22 +13,26 @@ ROWS = 128
 
 
 class Lookup(torch.autograd.Function):
-    """``value * row + bias`` of every token."""
+    """``kept * (value * row + bias)`` of every token; ``kept`` is what token dropout left."""
 
     @staticmethod
-    def forward(ctx: Any, table: Tensor, bias: Tensor, rows: Tensor, values: Tensor) -> Tensor:
+    def forward(
+        ctx: Any, table: Tensor, bias: Tensor, rows: Tensor, values: Tensor, kept: Tensor
+    ) -> Tensor:
         """Look up each member's tokens in its own table."""
         table, bias = table.contiguous(), bias.contiguous()
         rows, values = rows.contiguous(), values.contiguous()
-        ctx.save_for_backward(table, rows, values)
+        ctx.save_for_backward(table, rows, values, kept)
         out = torch.empty(*rows.shape, table.shape[2], device=table.device)
-        look_up_kernel[_grid(rows)](table, bias, rows, values, out, *_sizes(rows, table))
+        look_up_kernel[_grid(rows)](
+            table, bias, rows, values, kept, out, *_sizes(rows, table, kept)
+        )
         return out
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]
         """Add up the gradients of each row and each covariate."""
-        table, rows, values = ctx.saved_tensors
+        table, rows, values, kept = ctx.saved_tensors
         n_members, n_subjects, n_tokens, width = gradient.shape
         by_table = torch.zeros_like(table)
         by_bias = torch.zeros(n_members, 1, n_tokens, width, device=table.device)
@@ -36,22 +40,23 @@ class Lookup(torch.autograd.Function):
             gradient.contiguous(),
             rows,
             values,
+            kept,
             by_table,
             by_bias,
             *(n_subjects, n_tokens, table.shape[1], width),
-            *(triton.next_power_of_2(width), ROWS),
+            *(triton.next_power_of_2(width), len(kept) > 0, ROWS),
         )
-        return by_table, by_bias, None, None
+        return by_table, by_bias, None, None, None
 
 
 def _grid(rows: Tensor) -> tuple[int, int]:
     return rows.shape[0], triton.cdiv(rows.shape[1] * rows.shape[2], ROWS)
 
 
-def _sizes(rows: Tensor, table: Tensor) -> tuple[int, ...]:
+def _sizes(rows: Tensor, table: Tensor, kept: Tensor) -> tuple[int, ...]:
     n_tokens, (n_rows, width) = rows.shape[2], table.shape[1:]
     sizes = (rows.shape[1] * n_tokens, n_tokens, n_rows, width)
-    return *sizes, triton.next_power_of_2(width), ROWS
+    return *sizes, triton.next_power_of_2(width), len(kept) > 0, ROWS
 
 
 @triton.jit
@@ -60,12 +65,14 @@ def look_up_kernel(
     bias_at,
     rows_at,
     values_at,
+    kept_at,
     out_at,
     n,
     n_tokens,
     n_rows,
     width,
     WIDTH: tl.constexpr,
+    DROPS: tl.constexpr,
     ROWS: tl.constexpr,
 ):
     """Tokens of a member, some rows of them."""
@@ -78,6 +85,8 @@ def look_up_kernel(
     own_bias = ((member * n_tokens + token % n_tokens) * width)[:, None] + feature[None, :]
     tokens = value[:, None] * tl.load(table_at + own, both, 0.0)
     tokens += tl.load(bias_at + own_bias, both, 0.0)
+    if DROPS:
+        tokens *= tl.load(kept_at + token, there, 0.0)[:, None]
     tl.store(out_at + ((member * n + token) * width)[:, None] + feature[None, :], tokens, both)
 
 
@@ -86,6 +95,7 @@ def add_up_kernel(
     d_at,
     rows_at,
     values_at,
+    kept_at,
     by_table_at,
     by_bias_at,
     n_subjects,
@@ -93,6 +103,7 @@ def add_up_kernel(
     n_rows,
     width,
     WIDTH: tl.constexpr,
+    DROPS: tl.constexpr,
     ROWS: tl.constexpr,
 ):
     """Add what one covariate of some subjects says to the gradient of its rows and its bias."""
@@ -103,6 +114,8 @@ def add_up_kernel(
     both = there[:, None] & wide[None, :]
     place = (member * n_subjects + subject) * n_tokens + token
     d = tl.load(d_at + place[:, None] * width + feature[None, :], both, 0.0)
+    if DROPS:
+        d *= tl.load(kept_at + subject * n_tokens + token, there, 0.0)[:, None]
     bias_at = by_bias_at + (member * n_tokens + token) * width
     tl.atomic_add(bias_at + feature, tl.sum(d, 0), wide)
     row = member * n_rows + tl.load(rows_at + place, there, 0)

@@ -1,0 +1,67 @@
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from survtrace import SurvTRACE
+from survtrace.datasets import make_cohort
+from survtrace.metrics import aalen_johansen
+
+SETTINGS = {"n_members": 2, "max_epochs": 8, "lr": 5e-3, "random_state": 0, "verbose": False}
+
+
+@pytest.fixture(scope="module")
+def cohort():
+    return make_cohort(1500, proportions=(0.4, 0.2), random_state=0)
+
+
+@pytest.fixture(scope="module")
+def fits(cohort):
+    """The same fit without and with the steps that learn what unknown means."""
+    return [SurvTRACE(**SETTINGS, unknown_steps=n).fit(*cohort) for n in (0, 200)]
+
+
+def test_answers_for_rows_without_unknown_values_do_not_change(cohort, fits):
+    known = cohort[0].dropna()
+    without, with_steps = (est.predict_cumulative_incidence(known) for est in fits)
+    np.testing.assert_array_equal(without, with_steps)
+
+
+def test_nothing_but_rows_that_training_did_not_teach_is_changed(cohort, fits):
+    before, after = (dict(est.network_.named_parameters()) for est in fits)
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    assert changed == {"embedding.table"}
+    rows = (before["embedding.table"] != after["embedding.table"]).any(2).any(0)
+    silent = set(fits[0].encoding_.silent_rows)
+    assert set(torch.nonzero(rows).flatten().tolist()) <= silent
+
+
+def test_a_patient_of_whom_nothing_is_known_gets_about_the_cohorts_incidence(cohort, fits):
+    X, y = cohort
+    nobody = pd.DataFrame({name: [np.nan] for name in X.columns})
+    times = [24.0, 60.0]
+    observed = np.array([aalen_johansen(y, cause).at(times) for cause in (1, 2)])
+    off = [
+        np.abs(est.predict_cumulative_incidence(nobody, times)[0] / observed - 1).max()
+        for est in fits
+    ]
+    assert off[1] < 0.2
+    assert off[1] < off[0] / 2
+
+
+def test_a_value_that_many_subjects_lack_keeps_the_meaning_training_gave_it(cohort):
+    X, y = cohort
+    lacking = X.assign(**{X.columns[0]: X.iloc[:, 0].mask(np.arange(len(X)) % 4 == 0)})
+    without, with_steps = (
+        SurvTRACE(**SETTINGS, unknown_steps=n).fit(lacking, y).predict(lacking) for n in (0, 200)
+    )
+    np.testing.assert_array_equal(without, with_steps)
+
+
+def test_a_level_never_seen_is_learned_too(cohort, fits):
+    X = cohort[0]
+    name = X.select_dtypes(["category", "object"]).columns[0]
+    strange = X.assign(**{name: "never seen"}).head(200)
+    with pytest.warns(UserWarning, match="unseen token"):
+        without, with_steps = (est.predict(strange) for est in fits)
+    assert not np.array_equal(without, with_steps)
