@@ -209,3 +209,28 @@ def test_serve_listens_where_it_is_told(survtrace, model, monkeypatch):
         "importance": None,
         "time_unit": "months",
     }
+
+
+@pytest.mark.filterwarnings("ignore::survtrace.DataWarning")
+@pytest.mark.parametrize("column", ["alive", "status"])
+def test_a_label_named_in_fit_is_censored_in_every_later_command(
+    survtrace, one_cause, tmp_path, column
+):
+    """A column in which 1 means alive is not scored the other way round."""
+    X, y = one_cause
+    plain, turned = tmp_path / "plain.csv", tmp_path / "turned.csv"
+    X.assign(months=y["duration"], died=y["event"]).to_csv(plain, index=False)
+    X.assign(months=y["duration"], **{column: 1 - y["event"]}).to_csv(turned, index=False)
+    small = [f"--set={pair}" for pair in ("n_members=1", "max_epochs=2", "depth=1", "width=4")]
+    common = ["--duration", "months", *small]
+    fitted = survtrace("fit", plain, *common, "--event", "died", "--out", tmp_path / "a")
+    assert fitted.code == 0, fitted.err
+    told = ["--event", column, "--censored", "1", "--out", tmp_path / "b"]
+    fitted = survtrace("fit", turned, *common, *told)
+    assert fitted.code == 0, fitted.err
+    scores = [
+        json.loads(survtrace("evaluate", tmp_path / model, table, "--json").out)
+        for model, table in (("a", plain), ("b", turned))
+    ]
+    for expected, seen in zip(*scores, strict=True):
+        assert seen | {"cause": 0} == expected | {"cause": 0}

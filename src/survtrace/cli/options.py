@@ -203,14 +203,12 @@ def read_subjects(
     frame: pd.DataFrame, columns: OutcomeColumns, how: TableOptions
 ) -> tuple[pd.DataFrame, Any]:
     """Covariates and outcome of a table."""
-    from survtrace import Surv
     from survtrace.data.tables import require_columns, split_outcome
 
     require_columns(frame.columns, list(how.use or ()))
-    X, y = split_outcome(frame, columns.duration, columns.event, columns.left_out)
-    if how.censored is None:
-        return X, y
-    return X, Surv.from_arrays(y["event"], y["duration"], censored=list(how.censored))
+    return split_outcome(
+        frame, columns.duration, columns.event, columns.left_out, censored=how.censored
+    )
 
 
 def read_scored(
