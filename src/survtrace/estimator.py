@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -30,7 +31,7 @@ from survtrace.data.outcome import (
     warn_of_unknown_durations,
 )
 from survtrace.data.pairing import pair, read_scored
-from survtrace.data.roles import is_path, read_roles
+from survtrace.data.roles import Roles, is_path, names_columns, read_roles
 from survtrace.data.time_grid import end_follow_up
 from survtrace.errors import DataError, SettingError
 from survtrace.losses.objective import Tasks
@@ -576,13 +577,14 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             )
             files = CohortFiles(Path(X), read_roles(y))
             with stream(files, seeds=seeds, zero_duration=self.zero_duration, **common) as streamed:
-                yield streamed
+                yield _beside(streamed, files.roles)
             return
         subjects = self._read_subjects(X, y, sample_weight)
         evaluation = None if eval_set is None else self._read_evaluation(eval_set, subjects.outcome)
-        yield prepare(
+        prepared = prepare(
             subjects, evaluation, seeds=seeds, ips=self.ips, ips_clip=self.ips_clip, **common
         )
+        yield _beside(prepared, read_roles(y)) if names_columns(y) else prepared
 
     def _read_subjects(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Subjects:
         """Check table, outcome and weights once; leave out subjects without any follow-up."""
@@ -791,6 +793,14 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         if cause not in self.causes_:
             raise DataError(f"cause must be one of {self.causes_}; got {cause!r}.")
         return self.causes_.index(cause)
+
+
+def _beside(prepared: Any, roles: Roles) -> Any:
+    """The same cohort, of a table that may hold the columns of these roles in a prediction too."""
+    encoding = prepared.encoding.leaving_out(roles.named)
+    if isinstance(prepared, Streamed):
+        return prepared._replace(layout=replace(prepared.layout, encoding=encoding))
+    return prepared._replace(encoding=encoding)
 
 
 def automatic_batch_size(n_rows: int) -> int:

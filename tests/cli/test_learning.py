@@ -35,6 +35,20 @@ def test_fit_saves_the_estimator_that_python_fits(
     assert "of cause 3" in ended.out
 
 
+def test_a_prediction_in_python_takes_the_table_of_the_command(
+    survtrace, table, patients, tmp_path, small
+):
+    survtrace("fit", table, *OUTCOME, "--id", "patient", "--out", tmp_path / "m", *small)
+    est = load(tmp_path / "m")
+    assert est.encoding_.left_out == ("months", "cause", "patient")
+    np.testing.assert_array_equal(
+        est.predict(patients), est.predict(patients[[*est.feature_names_in_]])
+    )
+    facts = json.loads(survtrace("info", tmp_path / "m", "--json").out)
+    assert facts["columns"] == {"duration": "months", "event": "cause"}
+    assert facts["left_out"] == ["patient"]
+
+
 def test_the_model_remembers_no_identifier(survtrace, table, tmp_path, small):
     survtrace("fit", table, *OUTCOME, "--id", "patient", "--out", tmp_path / "m", *small)
     assert all(b"Jane Doe" not in file.read_bytes() for file in (tmp_path / "m").iterdir())

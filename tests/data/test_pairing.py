@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from survtrace import DataError, DataWarning, Surv, SurvTRACE
+from survtrace import DataError, DataWarning, Surv, SurvTRACE, load
 from survtrace.data.pairing import pair
 
 ROLES = {"event": "cause", "duration": "months"}
@@ -50,6 +50,18 @@ def test_fit_eval_set_and_score_take_names(table, three_causes, fitted_three, ti
     X, y = three_causes
     by_frames = SurvTRACE(**tiny).fit(X, y, eval_set=(X[:50], y[:50]))
     np.testing.assert_array_equal(by_names.predict(X), by_frames.predict(X))
+
+
+def test_a_prediction_takes_the_table_of_the_fit_without_a_remark(table, tiny, tmp_path):
+    roles = {**ROLES, "weight": "w", "drop": "stage"}
+    weighted = table.assign(w=1.0)
+    est = SurvTRACE(**tiny).fit(weighted, roles)
+    assert est.encoding_.left_out == ("cause", "months", "w", "stage")
+    est.save(tmp_path / "m")
+    expected = est.predict(table[["age", "size", "sex"]])
+    np.testing.assert_array_equal(load(tmp_path / "m").predict(weighted), expected)
+    with pytest.warns(DataWarning, match=r"not seen in fit are ignored: \['ward'\]"):
+        est.predict(weighted.assign(ward=7))
 
 
 def test_a_label_named_at_the_fit_is_remembered_by_the_score(table, fitted_three, tiny):

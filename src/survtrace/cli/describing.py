@@ -39,7 +39,7 @@ def describe_model(est: SurvTRACE, folder: Path) -> dict[str, Any]:
     }
     n_events: dict[str, int] = card.get("n_events", {})
     table: dict[str, Any] = card.get("table", {})
-    left_out: list[str] = table.get("left_out", [])
+    outcome = {name: table[name] for name in ("duration", "event") if name in table}
     return {
         "model": str(folder),
         "interrupted": card.get("interrupted"),
@@ -60,8 +60,8 @@ def describe_model(est: SurvTRACE, folder: Path) -> dict[str, Any]:
                 est.encoding_.covariates, est.encoding_.columns, strict=True
             )
         ],
-        "left_out": list(dict.fromkeys([*est.encoding_.left_out, *left_out])),
-        "columns": {name: table[name] for name in ("duration", "event") if name in table},
+        "left_out": [name for name in est.encoding_.left_out if name not in outcome.values()],
+        "columns": outcome,
         "members": est.network_.shape.n_members,
         "epochs": int(est.history_["epoch"].max()) + 1,
         "parameters": sum(parameter.numel() for parameter in est.network_.parameters()),

@@ -262,6 +262,7 @@ def _save(est: SurvTRACE, out: Path, rows: Rows, columns: OutcomeColumns) -> dic
     from survtrace.data.splitting import copy_rows
 
     est.card_["table"] = {**asdict(columns), "left_out": list(columns.left_out)}
+    est.encoding_ = est.encoding_.leaving_out([columns.duration, columns.event, *columns.left_out])
     save_model(est, out)
     test_rows = _test_path(out, rows)
     if test_rows is None or rows.held_out is None:

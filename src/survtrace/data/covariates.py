@@ -137,10 +137,13 @@ def _refuse_complex(X: pd.DataFrame) -> None:
         if column.dtype.kind == "O":
             doubtful = pd.api.types.infer_dtype(column) in ("complex", "mixed")
         if doubtful and is_complex(column.to_numpy()):
-            raise DataError(
-                f"covariates must be real numbers; column {name!r} holds complex ones. Split the "
-                "parts."
-            )
+            raise _complex_numbers(name)
+
+
+def _complex_numbers(name: Any) -> DataError:
+    return DataError(
+        f"covariates must be real numbers; column {name!r} holds complex numbers. Split the parts."
+    )
 
 
 def _table_of_array(X: Any) -> nw.DataFrame[Any]:
@@ -277,10 +280,7 @@ def _kind_of_objects(series: nw.Series[Any]) -> Kind:
         )
     kind = pd.api.types.infer_dtype(values, skipna=True)
     if kind == "complex":
-        raise DataError(
-            f"column {series.name!r} holds complex numbers; covariates must be real. Split the "
-            "parts."
-        )
+        raise _complex_numbers(series.name)
     if kind.startswith(("date", "time", "period")):
         raise DataError(
             f"column {series.name!r} holds dates or times ({kind}), which have no scale of "

@@ -6,7 +6,7 @@ import hashlib
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import narwhals as nw
@@ -118,7 +118,8 @@ def _by_plain_text(place: dict[str, int]) -> dict[str, int]:
 class Encoding:
     """What was learned of each covariate, in token order.
 
-    ``left_out`` names columns of the table that are not used: identifiers, dates, free text.
+    ``left_out`` names columns of the table that are no covariates: identifiers, dates, free text,
+    the outcome. A prediction takes tables with and without them.
     """
 
     covariates: tuple[Covariate, ...]
@@ -161,6 +162,10 @@ class Encoding:
                 unseen[covariate.name] = int(n_unseen)
         _warn_of_unseen(unseen)
         return whole
+
+    def leaving_out(self, names: Sequence[str]) -> Encoding:
+        """The same encoding of a table that has these columns beside the covariates."""
+        return replace(self, left_out=tuple(dict.fromkeys([*self.left_out, *names])))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for a file."""

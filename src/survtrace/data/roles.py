@@ -31,11 +31,14 @@ class Roles:
 
     def covariates(self, columns: Sequence[str]) -> list[str]:
         """All other columns."""
-        require_columns(columns, [name for name in self._named() if name is not None])
-        return [name for name in columns if name not in self._named()]
+        require_columns(columns, self.named)
+        return [name for name in columns if name not in self.named]
 
-    def _named(self) -> list[str | None]:
-        return [self.event, self.duration, self.weight, *self.drop]
+    @property
+    def named(self) -> list[str]:
+        """The columns that have a role."""
+        weight = [] if self.weight is None else [self.weight]
+        return [self.event, self.duration, *weight, *self.drop]
 
 
 def is_path(X: Any) -> bool:

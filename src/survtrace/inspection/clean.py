@@ -42,11 +42,11 @@ def clean_subjects(
 
     Examples
     --------
-    >>> X = pd.DataFrame({"crp": ["1,5", "<0,6"], "sex": ["f", "m"]})
+    >>> X = pd.DataFrame({"age": [61, 47], "seen": ["2020-01-31", "2020-02-28"]})
     >>> y = pd.DataFrame({"event": ["alive", "relapse"], "duration": [3.0, 2.0]})
-    >>> X, y = clean_subjects(X, y)
-    >>> X["crp"].tolist(), y["event"].tolist()
-    ([1.5, 0.6], [0, 'relapse'])
+    >>> X, y = clean_subjects(X, y, columns={"seen": {"kind": "ignore"}})
+    >>> list(X), y["event"].tolist()
+    (['age'], [0, 'relapse'])
     """
     outcome = read_outcome(y, censored=censored, zero_duration="shift")
     table = open_table(X)
