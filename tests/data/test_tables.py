@@ -6,7 +6,7 @@ import pytest
 
 from survtrace import DataError, DataWarning
 from survtrace.data.reading import Reading
-from survtrace.data.tables import likely_identifiers, read_table, split_outcome
+from survtrace.data.tables import read_table, split_outcome
 
 TABLE = pd.DataFrame({"age": [50.0, 60.5], "sex": ["f", "m"], "months": [3, 4], "died": [0, 1]})
 
@@ -165,19 +165,3 @@ def test_numbers_that_are_codes_become_categories():
 def test_the_nearest_column_is_offered():
     with pytest.raises(DataError, match=r"no column 'month'; did you mean 'months'\? It has"):
         split_outcome(TABLE, "month", "died")
-
-
-def test_what_tells_every_row_apart_is_likely_an_identifier():
-    n = 150
-    X = pd.DataFrame(
-        {
-            "name": [f"patient {row}" for row in range(n)],
-            "number": range(n),
-            "kind": pd.Categorical([f"k{row}" for row in range(n)]),
-            "size": np.linspace(0, 1, n),
-            "sex": ["f", "m", None] * (n // 3),
-            "year": [2000 + row // 2 for row in range(n)],
-        }
-    )
-    assert likely_identifiers(X) == ["name", "number", "kind"]
-    assert likely_identifiers(X[:20]) == []  # too few to tell
