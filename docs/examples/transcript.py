@@ -40,7 +40,7 @@ STORIES = (
     ),
     Story(
         "trial",
-        "survtrace fit trial.csv --duration time --event status --out trial",
+        "survtrace check trial.csv --duration time --event status",
         ("survtrace fit .*--censored 1.*", "survtrace report .*"),
     ),
     Story(

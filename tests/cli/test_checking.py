@@ -45,7 +45,8 @@ def test_each_column_is_shown_with_what_will_be_done(survtrace, export):
         assert words in out
     assert "censored" in out
     assert out.rstrip().endswith(
-        f"next: survtrace fit {shlex.quote(str(export))} {shlex.join(OUTCOME)} --out model"
+        f"next: survtrace fit {shlex.quote(str(export))} {shlex.join(OUTCOME)} --id 'patient id' "
+        "--missing 999 --time-unit months --hold-out 0.25 --out model"
     )
 
 

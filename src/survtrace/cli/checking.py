@@ -78,7 +78,11 @@ def check(
     from survtrace.data.tables import require_columns
     from survtrace.inspection import plan_columns, read_dictionary
 
-    said = {"--id": ids, "--drop": drop, "--categorical": categorical}
+    said: dict[str, Sequence[str] | None] = {
+        "--id": ids,
+        "--drop": drop,
+        "--categorical": categorical,
+    }
     with rows_as_in(table):
         frame = _read(table, how)
         entries = read_dictionary(how.dictionary)
@@ -102,8 +106,8 @@ def check(
     remarks = repeated_rows(frame, subject)
     found = ["--id", subject] if subject is not None and not ids else []
     if write is None and not table.is_dir():
-        missing, words = sentinel_options(plan, opened)
-        found, remarks = [*found, *missing], [*remarks, *words]
+        missing, notes = sentinel_options(plan, opened)
+        found, remarks = [*found, *missing], [*remarks, *notes]
     if duration and event:
         command = fit_command(table, OutcomeColumns(duration, event), how, said, found)
     else:

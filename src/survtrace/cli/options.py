@@ -115,7 +115,7 @@ class TableOptions:
 
         entries = {
             name: {
-                field: value for field, value in asdict(entry).items() if value not in ("", (), None)
+                key: value for key, value in asdict(entry).items() if value not in ("", (), None)
             }
             for name, entry in read_dictionary(self.columns).items()
         }

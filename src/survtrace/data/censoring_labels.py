@@ -253,8 +253,8 @@ def _arguments(labels: list[Any]) -> tuple[str, ...]:
 
 
 def _options(labels: list[Any]) -> str:
-    quoted = (each if re.fullmatch(r"[\w.-]+", each) else f'"{each}"' for each in _arguments(labels))
-    return " ".join(quoted)
+    parts = _arguments(labels)
+    return " ".join(part if re.fullmatch(r"[\w.-]+", part) else f'"{part}"' for part in parts)
 
 
 def _require_few(causes: Sequence[Any], counts: LabelCounts) -> None:

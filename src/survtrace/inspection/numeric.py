@@ -141,7 +141,9 @@ def _codes(finding: Finding, values: NDArray[np.float64]) -> tuple[str, ...]:
     """Whole numbers whose name says that they stand for something else."""
     if finding.asked or not len(values) or not is_named_like_a_code(finding.name):
         return ()
-    return ("numbers that seem to be codes: if so, name it as categorical",) if are_whole(values) else ()
+    if not are_whole(values):
+        return ()
+    return ("numbers that seem to be codes: if so, name it as categorical",)
 
 
 def _impossible(values: NDArray[np.float64], entry: Entry) -> tuple[str, ...]:
