@@ -71,7 +71,7 @@ def describe_model(est: SurvTRACE, folder: Path) -> dict[str, Any]:
 
 
 def _covariate(covariate: Any, column: Any, card: dict[str, Any]) -> dict[str, Any]:
-    """A covariate: its kind, its range (of 98 % of the training rows) or levels, and its gaps."""
+    """A covariate: its kind, its 1 and 99 % quantiles in training rows or levels, and its gaps."""
     learned: dict[str, Any]
     if covariate.kind == "categorical":
         learned = {"levels": list(column.levels)}
@@ -122,7 +122,7 @@ def _show(facts: dict[str, Any]) -> None:
         {
             "covariate": each["name"] + (f" ({each['label']})" if each["label"] else ""),
             "kind": each["kind"],
-            "range or levels": _values(each),
+            "1 to 99 % quantile, or levels": _values(each),
             "unit": each["unit"],
             "missing": "" if each["missing"] is None else str(each["missing"]),
         }

@@ -102,6 +102,8 @@ def find_format(path: Path | StandardInput, reading: Reading) -> TextFormat:
         for j, name in enumerate(names)
         if not header[j].strip() and not any(row[j].strip() for row in body if j < len(row))
     )
+    if all(len(row) >= len(header) for row in body[:-1]):
+        remarks = (*remarks, *_cut_off(path, encoding, sep, len(header)))
     return TextFormat(sep, encoding, names, empty, longer and not trailing, trailing, remarks)
 
 
@@ -243,6 +245,25 @@ def _first_lines(start: bytes, encoding: str, path: Path | StandardInput) -> lis
     if "\0" in text[:1000]:
         raise DataError(f"{path.name} could not be read as a table (it is no text file).")
     return lines[:SAMPLE_LINES]
+
+
+def _cut_off(path: Path | StandardInput, encoding: str, sep: str, n_names: int) -> tuple[str, ...]:
+    """A remark if the last line of a file has fewer values than its header has names."""
+    if isinstance(path, StandardInput) or path.suffix == ".gz" or encoding.startswith("utf-16"):
+        return ()
+    with open(path, "rb") as file:
+        file.seek(max(0, path.stat().st_size - SAMPLE_BYTES))
+        lines = file.read().decode(encoding, errors="replace").splitlines()
+    last = next((line for line in reversed(lines) if line.strip()), "")
+    if last.count('"') % 2:  # the end of a text with line breaks
+        return ()
+    n_values = len(next(csv.reader([last], delimiter=sep), []))
+    if not 0 < n_values < n_names or len(lines) < 3:
+        return ()
+    return (
+        f"its last line has {n_values} of {n_names} values, as if the file had been cut off; the "
+        "others are taken as missing",
+    )
 
 
 def _separator(lines: list[str], path: Path | StandardInput) -> str:
