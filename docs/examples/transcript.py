@@ -2,7 +2,8 @@
 
 ``python docs/examples/transcript.py`` makes the three raw tables, runs the first command of each
 story, and from then on only commands that survtrace itself printed. It stops with an error where
-survtrace does not say how to go on.
+survtrace does not say how to go on. Names of stories (``hospital``, ``trial``, ``transplants``)
+choose among them.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ STORIES = (
     ),
     Story(
         "trial",
-        "survtrace fit trial.csv --duration time --event status --out trial",
+        "survtrace check trial.csv --duration time --event status",
         ("survtrace fit .*--censored 1.*", "survtrace report .*"),
     ),
     Story(
@@ -53,12 +54,15 @@ STORIES = (
 
 def main() -> None:
     """Run each story in a folder of its own and put what was seen into the page."""
-    page = PAGE.read_text(encoding="utf-8")
+    wanted = sys.argv[1:] or [story.name for story in STORIES]
     for story in STORIES:
+        if story.name not in wanted:
+            continue
         with tempfile.TemporaryDirectory() as folder:
             hospital.write(folder)
-            page = _replace(page, story.name, _tell(story, Path(folder)))
-    PAGE.write_text(page, encoding="utf-8")
+            told = _tell(story, Path(folder))
+        page = PAGE.read_text(encoding="utf-8")
+        PAGE.write_text(_replace(page, story.name, told), encoding="utf-8")
 
 
 def _tell(story: Story, folder: Path) -> str:

@@ -1,20 +1,32 @@
 """What can go wrong, whose fault it is, and how errors name a row."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import NamedTuple
+
+
+class Answer(NamedTuple):
+    """A way to settle a question: when it is the right one, and the options that say so."""
+
+    when: str
+    options: tuple[str, ...]
 
 
 class SurvtraceError(Exception):
     """Root of every error this package raises on purpose.
 
     ``in_command`` is the message in the words of the command line, where its way out is another
-    (an option in place of an argument).
+    (an option in place of an argument). ``answers`` are the options that settle a question, one
+    for each reading of the table.
     """
 
-    def __init__(self, message: str = "", *, in_command: str | None = None) -> None:
+    def __init__(
+        self, message: str = "", *, in_command: str | None = None, answers: Sequence[Answer] = ()
+    ) -> None:
         super().__init__(message)
         self.in_command = message if in_command is None else in_command
+        self.answers = tuple(answers)
 
 
 class DataError(SurvtraceError, ValueError):
@@ -34,11 +46,38 @@ class SavedFileError(SurvtraceError, ValueError):
 
 
 class DataWarning(UserWarning):
-    """Something in a table deserves a look, but the answer is still well defined."""
+    """Something in a table deserves a look, but the answer is still well defined.
+
+    ``in_command`` is the message in the words of the command line, where they differ.
+    """
+
+    def __init__(self, message: str = "", *, in_command: str | None = None) -> None:
+        super().__init__(message)
+        self.in_command = getattr(message, "in_command", None) or message
+        if in_command is not None:
+            self.in_command = in_command
 
 
 class LearnedRowsWarning(DataWarning):
     """A model is scored on rows it seems to have learned from."""
+
+
+class Words(str):
+    """A text that the command line says in words of its own, ``in_command``.
+
+    Examples
+    --------
+    >>> Words("pass sep=';'", in_command="say --sep ';'").in_command
+    "say --sep ';'"
+    """
+
+    in_command: str
+
+    def __new__(cls, text: str, *, in_command: str | None = None) -> "Words":
+        """The text, and the same for the command line."""
+        words = super().__new__(cls, text)
+        words.in_command = text if in_command is None else in_command
+        return words
 
 
 # What a row is called, and the number of the first: positions from 0 in Python; the command line

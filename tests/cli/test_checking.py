@@ -45,7 +45,8 @@ def test_each_column_is_shown_with_what_will_be_done(survtrace, export):
         assert words in out
     assert "censored" in out
     assert out.rstrip().endswith(
-        f"next: survtrace fit {shlex.quote(str(export))} {shlex.join(OUTCOME)} --out model"
+        f"next: survtrace fit {shlex.quote(str(export))} {shlex.join(OUTCOME)} --id 'patient id' "
+        "--missing 999 --time-unit months --hold-out 0.25 --out model"
     )
 
 
@@ -116,3 +117,52 @@ def test_a_misspelt_column_is_pointed_out(survtrace, export):
     code, _, err = survtrace("check", export, "--duration", "month", "--event", "status")
     assert code == 2
     assert "did you mean 'months'" in err
+
+
+def test_of_a_question_each_answer_is_a_whole_command(survtrace, tmp_path):
+    age = [40 + 7 * row % 31 for row in range(60)]
+    table = pd.DataFrame({"age": age, "time": range(1, 61), "status": [1, 2] * 30})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    outcome = ["--duration", "time", "--event", "status"]
+    for command in (["check"], ["fit", "--out", tmp_path / "model"]):
+        code, _, err = survtrace(command[0], tmp_path / "t.csv", *outcome, *command[1:])
+        assert code == 2
+        fits = [line for line in err.splitlines() if line.startswith("  survtrace fit")]
+        assert [fit.rpartition("--censored ")[2] for fit in fits] == ["1", "nobody"]
+
+
+def test_rows_of_one_subject_are_counted_and_kept_together(survtrace, tmp_path):
+    n = 90
+    table = pd.DataFrame(
+        {
+            "patient id": [f"P{row % 80}" for row in range(n)],
+            "age": [40 + row % 37 for row in range(n)],
+            "months": np.linspace(1, 9, n),
+            "died": [0, 1] * (n // 2),
+        }
+    )
+    table.to_csv(tmp_path / "t.csv", index=False)
+    outcome = ["--duration", "months", "--event", "died"]
+    code, out, err = survtrace("check", tmp_path / "t.csv", *outcome)
+    assert code == 0, err
+    assert "10 of 90 rows repeat a patient id" in out
+    assert "--id 'patient id'" in out
+    assert "--id" not in survtrace("check", tmp_path / "t.csv", *outcome, "--use", "patient id").out
+
+
+def test_a_number_that_is_a_value_elsewhere_is_not_missing_everywhere(survtrace, tmp_path):
+    n = 60
+    table = pd.DataFrame(
+        {
+            "weight": [999, *(60 + row % 30 for row in range(n - 1))],
+            "platelets": [400 + 11 * row for row in range(n - 1)] + [999],
+            "months": np.linspace(1, 9, n),
+            "died": [0, 1] * (n // 2),
+        }
+    )
+    table.to_csv(tmp_path / "t.csv", index=False)
+    outcome = ["--duration", "months", "--event", "died"]
+    out = survtrace("check", tmp_path / "t.csv", *outcome, "--json").out
+    found = json.loads(out)
+    assert "--missing" not in found["next"]
+    assert any("is a value of platelets" in remark for remark in found["remarks"])

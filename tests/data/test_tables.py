@@ -1,12 +1,13 @@
 import io
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from survtrace import DataError, DataWarning
+from survtrace.data.covariates import open_table
 from survtrace.data.reading import Reading
-from survtrace.data.tables import likely_identifiers, read_table, split_outcome
+from survtrace.data.tables import read_table, split_outcome
+from survtrace.inspection import plan_columns
 
 TABLE = pd.DataFrame({"age": [50.0, 60.5], "sex": ["f", "m"], "months": [3, 4], "died": [0, 1]})
 
@@ -167,17 +168,22 @@ def test_the_nearest_column_is_offered():
         split_outcome(TABLE, "month", "died")
 
 
-def test_what_tells_every_row_apart_is_likely_an_identifier():
-    n = 150
-    X = pd.DataFrame(
-        {
-            "name": [f"patient {row}" for row in range(n)],
-            "number": range(n),
-            "kind": pd.Categorical([f"k{row}" for row in range(n)]),
-            "size": np.linspace(0, 1, n),
-            "sex": ["f", "m", None] * (n // 3),
-            "year": [2000 + row // 2 for row in range(n)],
-        }
-    )
-    assert likely_identifiers(X) == ["name", "number", "kind"]
-    assert likely_identifiers(X[:20]) == []  # too few to tell
+def test_a_file_that_was_cut_off_is_remarked_on(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("age,sex,months\n61,f,3\n62,m,4\n63,")
+    with pytest.warns(DataWarning, match="its last line has 2 of 3 values"):
+        read_table(path)
+    path.write_text('age,sex,notes\n61,f,x\n62,m,"a\nb"\n')
+    assert len(read_table(path)) == 2
+
+
+def test_columns_that_differ_in_their_decimal_mark_are_asked_about(tmp_path):
+    lines = ["age;crp;platelets;months"]
+    lines += [f"{row}.5;0,{row};2{row}.618;{row}" for row in range(10, 40)]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    table = read_table(tmp_path / "t.csv")
+    with pytest.raises(DataError, match=r"'210.618' can be 210.618 or 210618"):
+        plan_columns(open_table(table)).require_answers()
+    told = read_table(tmp_path / "t.csv", Reading(decimal=","))
+    assert plan_columns(open_table(told)).apply(open_table(told))["platelets"].min() == 210618
+    assert plan_columns(open_table(told)).apply(open_table(told))["age"].min() == 10.5

@@ -158,7 +158,7 @@ def test_an_identifier_is_used_if_asked_for_by_name(kind):
 )
 def test_a_number_that_may_mean_missing_is_pointed_out_but_kept(values, code):
     finding = found(values)
-    assert finding.warnings[0].startswith(code)
+    assert finding.sentinels_in_words(in_command=True)[0].startswith(code)
     assert finding.n_missing == 0
     number = code.split()[0]
     told = found(values, columns={"a": {"missing": number}})

@@ -37,6 +37,16 @@ def mixed_units(cohort):
     return cohort.of(cohort.frame(duration=duration), says=(WHICH, "number|unit"))
 
 
+@messy("durations: some in months, some in years, in a file with decimal commas", QUESTION)
+def mixed_units_with_commas(cohort):
+    in_years = cohort.some(0.3)
+    duration = [
+        (f"{value / 12:.2f} years" if years else f"{value} months").replace(".", ",")
+        for value, years in zip(cohort.duration, in_years, strict=True)
+    ]
+    return cohort.of(cohort.frame(duration=duration), says=(WHICH, "number|unit"))
+
+
 @messy("durations: dates", QUESTION)
 def dates(cohort):
     end = pd.Timestamp("2015-06-01") + pd.to_timedelta((cohort.duration * 30).astype(int), "D")
@@ -87,6 +97,15 @@ def sentinel(cohort):
 def printed_by_r(cohort):
     duration = [
         f"{value}{'' if died else '+'}"
+        for value, died in zip(cohort.duration, cohort.died, strict=True)
+    ]
+    return cohort.of(cohort.frame(duration=duration), says=(WHICH, "number"))
+
+
+@messy("durations: 12,5+ for the censored, in a file with decimal commas", WARNED, QUESTION)
+def printed_by_r_with_commas(cohort):
+    duration = [
+        f"{value}{'' if died else '+'}".replace(".", ",")
         for value, died in zip(cohort.duration, cohort.died, strict=True)
     ]
     return cohort.of(cohort.frame(duration=duration), says=(WHICH, "number"))

@@ -5,14 +5,37 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from survtrace.cli import screen
-from survtrace.cli.options import Drop, Ids, Json, Quiet, Table
-from survtrace.errors import DataError, rows_named
+from survtrace.cli.options import (
+    Categorical,
+    Drop,
+    Ids,
+    Json,
+    MaybeDuration,
+    MaybeEvent,
+    OutcomeColumns,
+    Quiet,
+    Table,
+    TableOptions,
+    reads_table,
+    rows_as_in,
+)
+from survtrace.cli.suggesting import (
+    as_options,
+    fit_command,
+    repeated_rows,
+    sentinel_options,
+    subject_column,
+    table_options,
+    with_answers,
+)
+from survtrace.errors import Answer, DataError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,30 +43,6 @@ if TYPE_CHECKING:
     from survtrace.data.outcome import Outcome
     from survtrace.inspection import Finding, Plan
 
-Sep = Annotated[str | None, typer.Option(metavar="MARK", help="What separates columns: , ; tab |")]
-Decimal = Annotated[str | None, typer.Option(metavar="MARK", help="Decimal mark: . or ,")]
-Missing = Annotated[
-    list[str] | None,
-    typer.Option(metavar="TEXT", help="Text or number that means not known; repeatable."),
-]
-Encoding = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Of the characters, such as cp1252.")
-]
-Sheet = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Sheet of an Excel file, by name or number.")
-]
-Columns = Annotated[
-    Path | None,
-    typer.Option(help="Data dictionary: CSV with name, kind, unit, label, levels, missing, ..."),
-]
-Use = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN", help="Use this column whatever it looks like; repeatable."),
-]
-Censored = Annotated[
-    list[str] | None,
-    typer.Option(metavar="LABEL", help="Label of --event that means censored; repeatable."),
-]
 _DURATION = re.compile(
     r"time|duration|day|month|year|week|follow|surviv|tage|monat|jahr|dauer|(^|_)(t|os|pfs|dfs|rfs)($|_)",
     re.IGNORECASE,
@@ -55,29 +54,21 @@ _EVENT = re.compile(
 MOST_LABELS = 20
 
 
+@reads_table(learning=True)
 def check(
     table: Table,
-    duration: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column with the length of follow-up.")
-    ] = None,
-    event: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column with censored, or the cause.")
-    ] = None,
+    duration: MaybeDuration = None,
+    event: MaybeEvent = None,
     ids: Ids = None,
     drop: Drop = None,
-    use: Use = None,
-    sep: Sep = None,
-    decimal: Decimal = None,
-    missing: Missing = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
-    columns: Columns = None,
-    censored: Censored = None,
+    categorical: Categorical = None,
     write: Annotated[
         Path | None, typer.Option(help="Draft a data dictionary, to be edited, for --columns.")
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
+    *,
+    how: TableOptions,
 ) -> None:
     """Show what each column of a table is, what fit will do with it and why, and what looks wrong.
 
@@ -87,85 +78,101 @@ def check(
     from survtrace.data.tables import require_columns
     from survtrace.inspection import plan_columns, read_dictionary
 
-    said = {
+    said: dict[str, Sequence[str] | None] = {
         "--id": ids,
         "--drop": drop,
-        "--use": use,
-        "--sep": sep,
-        "--decimal": decimal,
-        "--missing": missing,
-        "--encoding": encoding,
-        "--sheet": sheet,
-        "--columns": columns,
-        "--censored": censored,
+        "--categorical": categorical,
     }
-    frame = _read(table, sep, decimal, missing, encoding, sheet)
-    entries: dict[str, Any] = {**read_dictionary(columns)}
-    entries |= {name: {"kind": "covariate"} for name in use or ()}
-    duration = duration or _with_kind(entries, "duration")
-    event = event or _with_kind(entries, "event")
-    aside = [name for name in (*(ids or ()), *(drop or ()), duration, event) if name]
-    require_columns(frame.columns, [*aside, *(use or ())])
-    X = frame.drop(columns=list(dict.fromkeys(aside)))
-    outcome, trouble = None, None
-    if duration and event:
-        is_text = not table.suffix.endswith(("parquet", "feather", "xlsx", "xlsm"))
-        with rows_named("line", 2) if is_text else rows_named("row", 1):
+    with rows_as_in(table):
+        frame = _read(table, how)
+        entries = read_dictionary(how.dictionary)
+        duration = duration or _with_kind(entries, "duration")
+        event = event or _with_kind(entries, "event")
+        aside = [name for name in (*(ids or ()), *(drop or ()), duration, event) if name]
+        require_columns(frame.columns, [*aside, *(how.use or ()), *(categorical or ())])
+        outcome, trouble = None, None
+        if duration and event:
             try:
-                outcome = _read_outcome(frame, duration, event, censored)
+                outcome = _read_outcome(frame, OutcomeColumns(duration, event), how)
             except DataError as error:
                 trouble = error
-    opened = open_table(X)
-    plan = plan_columns(opened, outcome, columns=entries).with_idle(opened)
+        opened = open_table(frame.drop(columns=list(dict.fromkeys(aside))))
+        plan = plan_columns(opened, outcome, categorical=categorical, columns=entries)
+        plan = plan.with_idle(opened)
     if write is not None:
         _draft(plan, entries, write, duration, event, ids or ())
+        how = replace(how, columns=how.columns or write)
+    subject = subject_column(frame, plan, ids)
+    remarks = repeated_rows(frame, subject)
+    found = ["--id", subject] if subject is not None and not ids else []
+    if write is None and not table.is_dir():
+        missing, notes = sentinel_options(plan, opened)
+        found, remarks = [*found, *missing], [*remarks, *notes]
+    if duration and event:
+        command = fit_command(table, OutcomeColumns(duration, event), how, said, found)
+    else:
+        command = _check_command(table, duration, event, frame, {**said, **table_options(how)})
+    question = _question(trouble, plan)
     shown = {
         "rows": len(frame),
-        "columns": [_record(found) for found in plan.findings],
+        "columns": [_record(each) for each in plan.findings],
         "outcome": _labels(frame, duration, event, outcome),
-        "next": _next_command(table, duration, event, frame, said, plan, write),
+        "remarks": remarks,
+        "next": shlex.join(command) if question is None else None,
     }
+    if question is not None:
+        shown["answers"] = [
+            {"when": each.when, "command": shlex.join([*command, *each.options])}
+            for each in question.answers
+        ]
     if json:
         screen.show_json(shown)
     else:
         _show(shown, plan, frame, duration, event)
-    if trouble is not None:
-        raise trouble
-    plan.require_answers()
     if write is not None:
         screen.say(f"wrote {write}, for --columns", quiet=quiet)
+    if question is not None:
+        words = question.in_command
+        if question.answers:
+            words = f"{words}\n{with_answers(command, question.answers)}"
+        raise DataError(str(question), in_command=words)
 
 
-def _read(
-    table: Path,
-    sep: str | None,
-    decimal: str | None,
-    missing: Sequence[str] | None,
-    encoding: str | None,
-    sheet: str | None,
-) -> pd.DataFrame:
+def _question(trouble: DataError | None, plan: Plan) -> DataError | None:
+    """What the user has to answer before a fit: of the outcome, and of the columns."""
+    try:
+        plan.require_answers()
+    except DataError as error:
+        if trouble is None:
+            return error
+        both = [
+            Answer(f"{first.when}, {then.when}", (*first.options, *then.options))
+            for first in trouble.answers
+            for then in error.answers
+        ]
+        words = f"{trouble.in_command}\n{error.in_command}"
+        return DataError(f"{trouble}\n{error}", in_command=words, answers=both)
+    return trouble
+
+
+def _read(table: Path, how: TableOptions) -> pd.DataFrame:
     """The table, or of a folder its first rows."""
     from survtrace.data.parquet import parquet_columns
     from survtrace.data.pieces import read_pieces
-    from survtrace.data.reading import Reading
     from survtrace.data.tables import read_table
 
-    sep = {"tab": "\t", r"\t": "\t"}.get(sep or "", sep)
-    reading = Reading(sep, decimal, tuple(missing or ()), encoding, sheet)
     if table.is_dir():
         return next(read_pieces(table, parquet_columns(table)))
-    return read_table(table, reading)
+    return read_table(table, how.reading)
 
 
-def _read_outcome(
-    frame: pd.DataFrame, duration: str, event: str, censored: Sequence[str] | None
-) -> Outcome:
+def _read_outcome(frame: pd.DataFrame, columns: OutcomeColumns, how: TableOptions) -> Outcome:
     from survtrace.data.outcome import read_outcome
     from survtrace.data.tables import split_outcome
 
-    _, y = split_outcome(frame, duration, event)
-    told: dict[str, Any] = {"censored": list(censored)} if censored else {}
-    return read_outcome(y, zero_duration="shift", **told)
+    _, y = split_outcome(frame, columns.duration, columns.event)
+    censored = list(how.censored) if how.censored else None
+    return read_outcome(y, censored=censored, zero_duration="shift")
 
 
 def _with_kind(entries: dict[str, Any], kind: str) -> str | None:
@@ -185,6 +192,7 @@ def _record(found: Finding) -> dict[str, Any]:
         "markers": dict(found.markers),
         "changes": dict(found.changes),
         "warnings": list(found.warnings),
+        "sentinels": dict(found.sentinels),
     }
 
 
@@ -261,7 +269,9 @@ def _draft(
                 "unit": covariate.unit,
                 "label": covariate.label,
                 "levels": BETWEEN.join(getattr(entry, "levels", ())),
-                "missing": BETWEEN.join(dict.fromkeys([*covariate.missing, *found.markers])),
+                "missing": BETWEEN.join(
+                    dict.fromkeys([*covariate.missing, *found.markers, *found.sentinels])
+                ),
                 "low": covariate.low,
                 "high": covariate.high,
                 "decimal": covariate.decimal if covariate.decimal == "," else "",
@@ -272,35 +282,19 @@ def _draft(
     write_dictionary(rows, path)
 
 
-def _next_command(
+def _check_command(
     table: Path,
     duration: str | None,
     event: str | None,
     frame: pd.DataFrame,
     said: dict[str, Any],
-    plan: Plan,
-    write: Path | None,
-) -> str:
-    """The command to run next, with all that was said."""
-    if not (duration and event):
-        durations = [duration] if duration else _candidates(frame, _DURATION)
-        events = [event] if event else _candidates(frame, _EVENT)
-        duration, event = (each[0] if each else "COLUMN" for each in (durations, events))
-        command = "check"
-    else:
-        command = "fit"
-    words = ["survtrace", command, str(table), "--duration", duration, "--event", event]
-    if write is not None and said["--columns"] is None:
-        said = {**said, "--columns": write}
-    for option, value in said.items():
-        for each in value if isinstance(value, list) else [value]:
-            words += [option, str(each)] if each is not None else []
-    if command == "fit":
-        dates = [f.name for f in plan.findings if f.use == "question" and f.read_as == "dates"]
-        for name in dates:
-            words += ["--drop", name]
-        words += ["--out", "model"]
-    return shlex.join(words)
+) -> list[str]:
+    """The command that checks the table with the likeliest columns of the outcome."""
+    durations = [duration] if duration else _candidates(frame, _DURATION)
+    events = [event] if event else _candidates(frame, _EVENT)
+    duration, event = (each[0] if each else "COLUMN" for each in (durations, events))
+    words = ["survtrace", "check", str(table), "--duration", duration, "--event", event]
+    return [*words, *as_options(said)]
 
 
 def _show(
@@ -329,7 +323,10 @@ def _show(
         for role in ("duration", "event"):
             names = ", ".join(outcome[role]) or "none found by name"
             typer.echo(f"columns that may be the {role}: {names}")
-    typer.echo(f"next: {shown['next']}")
+    for remark in shown["remarks"]:
+        typer.echo(f"note: {remark}")
+    if shown["next"] is not None:
+        typer.echo(f"next: {shown['next']}")
 
 
 def _remarks(found: Finding) -> str:
@@ -339,5 +336,6 @@ def _remarks(found: Finding) -> str:
         found.changes_in_words(),
         f"missing: {markers}" if markers else "",
         *found.warnings,
+        *found.sentinels_in_words(in_command=True),
     ]
     return "; ".join(part for part in parts if part)

@@ -24,6 +24,7 @@ from survtrace.cli import (
 )
 from survtrace.cli.options import Quiet
 from survtrace.cli.outputs import words_for
+from survtrace.cli.suggesting import with_answers
 from survtrace.errors import SurvtraceError
 
 DEBUG = "SURVTRACE_DEBUG"
@@ -103,6 +104,8 @@ def main() -> None:
         words = _users_mistake(error)
         if words is not None:
             screen.show_error(words)
+            if answers := getattr(error, "answers", ()):
+                screen.say(with_answers(["survtrace", *sys.argv[1:]], answers))
             sys.exit(USERS_MISTAKE)
         screen.show_error(f"{type(error).__name__}: {error}")
         screen.say(f"This is a fault of survtrace's own. {DEBUG}=1 shows where it happened.")

@@ -71,12 +71,16 @@ def describe_model(est: SurvTRACE, folder: Path) -> dict[str, Any]:
 
 
 def _covariate(covariate: Any, column: Any, card: dict[str, Any]) -> dict[str, Any]:
-    """A covariate: its kind, its range (of 98 % of the training rows) or levels, and its gaps."""
+    """A covariate: its kind, its 1 and 99 % quantiles in training rows or levels, and its gaps."""
     learned: dict[str, Any]
     if covariate.kind == "categorical":
         learned = {"levels": list(column.levels)}
     else:
-        learned = {"range": [column.low, column.high]}
+        known = [column.low, column.high]
+        n_missing = card.get("n_missing", {}).get(covariate.name)
+        if n_missing is not None and n_missing == card.get("n_subjects"):
+            known = [None, None]
+        learned = {"range": known}
     return {
         "name": covariate.name,
         "kind": covariate.kind,
@@ -98,6 +102,7 @@ def _show(facts: dict[str, Any]) -> None:
         each["name"] + ("" if each["events"] is None else f" ({each['events']:,} events)")
         for each in facts["causes"]
     )
+    members = "member" if facts["members"] == 1 else "members"
     lines = {
         "model": f"{facts['model']}, {facts['bytes'] / 2**20:.1f} MiB",
         "fitted": _fitted(facts),
@@ -105,7 +110,7 @@ def _show(facts: dict[str, Any]) -> None:
         "times": ", ".join(f"{cut:g}" for cut in facts["time_grid"]) + unit,
         "columns": ", ".join(f"--{name} {column}" for name, column in facts["columns"].items()),
         "left out": ", ".join(facts["left_out"]),
-        "network": f"{facts['members']} members, {facts['parameters']:,} parameters, "
+        "network": f"{facts['members']} {members}, {facts['parameters']:,} parameters, "
         f"{facts['epochs']} epochs",
         "settings": ", ".join(f"{name}={value}" for name, value in facts["settings"].items())
         or "all at their defaults",
@@ -117,7 +122,7 @@ def _show(facts: dict[str, Any]) -> None:
         {
             "covariate": each["name"] + (f" ({each['label']})" if each["label"] else ""),
             "kind": each["kind"],
-            "range or levels": _values(each),
+            "1 to 99 % quantile, or levels": _values(each),
             "unit": each["unit"],
             "missing": "" if each["missing"] is None else str(each["missing"]),
         }
@@ -139,6 +144,8 @@ def _fitted(facts: dict[str, Any]) -> str:
 def _values(covariate: dict[str, Any]) -> str:
     if "range" in covariate:
         low, high = covariate["range"]
+        if low is None or high is None:
+            return "all missing"
         return f"{low:g} to {high:g}"
     levels = covariate["levels"]
     more = f" and {len(levels) - MOST_LEVELS} more" if len(levels) > MOST_LEVELS else ""

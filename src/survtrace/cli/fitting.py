@@ -166,7 +166,7 @@ def fit(
     elif not quiet:
         typer.echo(_in_words(learned))
     if "held_out" in learned:
-        screen.say(f"next: {next_command(out, Path(learned['held_out']))}", quiet=quiet)
+        screen.say(f"next: {next_command(out, Path(learned['held_out']), how)}", quiet=quiet)
 
 
 def _rows_on_disk(

@@ -90,8 +90,9 @@ def choose_held_out(
     )
 
 
-def next_command(model: Path, held_out: Path) -> str:
-    """How to go on with the rows held out."""
-    return (
-        f"survtrace report {shlex.quote(str(model))} {shlex.quote(str(held_out))} --out report.html"
-    )
+def next_command(model: Path, held_out: Path, how: TableOptions) -> str:
+    """How to go on with the rows held out, which are written as the table is."""
+    words = ["survtrace", "report", str(model), str(held_out)]
+    for option, value in (("--sep", how.sep), ("--encoding", how.encoding)):
+        words += [option, value] if value is not None else []
+    return shlex.join([*words, "--out", "report.html"])

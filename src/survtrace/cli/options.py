@@ -42,6 +42,14 @@ Duration = Annotated[
 Event = Annotated[
     str, typer.Option(metavar="COLUMN", help="Column with 0 (or censored), or the cause.")
 ]
+MaybeDuration = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column with the length of follow-up, if you know it."),
+]
+MaybeEvent = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column with 0 (or censored), or the cause, if known."),
+]
 KnownDuration = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Column with the length of follow-up; by default as fit."),
@@ -106,7 +114,9 @@ class TableOptions:
         from survtrace.inspection import read_dictionary
 
         entries = {
-            name: {field: value for field, value in asdict(entry).items() if value}
+            name: {
+                key: value for key, value in asdict(entry).items() if value not in ("", (), None)
+            }
             for name, entry in read_dictionary(self.columns).items()
         }
         for name in self.use or ():
@@ -132,7 +142,7 @@ FILE_OPTIONS: dict[str, Any] = {
     "decimal": Annotated[str | None, typer.Option(metavar="MARK", help="Decimal mark: . or ,")],
     "missing": Annotated[
         list[str] | None,
-        typer.Option(metavar="TEXT", help="Text that means the value is missing; repeatable."),
+        typer.Option(metavar="TEXT", help="Text or number that means not known; repeatable."),
     ],
     "encoding": Annotated[
         str | None, typer.Option(metavar="NAME", help="Of the characters, such as cp1252.")

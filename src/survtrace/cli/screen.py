@@ -36,9 +36,10 @@ def warn_once() -> Callable[..., None]:
     shown = set[str]()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        if str(message) not in shown:
-            shown.add(str(message))
-            _remark(Text.assemble(("warning: ", "bold yellow"), str(message)))
+        words = str(getattr(message, "in_command", message))
+        if words not in shown:
+            shown.add(words)
+            _remark(Text.assemble(("warning: ", "bold yellow"), words))
 
     return show
 

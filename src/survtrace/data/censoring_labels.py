@@ -19,7 +19,7 @@ from survtrace.data.event_labels import (
     same_label,
     sort_causes,
 )
-from survtrace.errors import DataError, DataWarning
+from survtrace.errors import Answer, DataError, DataWarning
 
 NOBODY = "nobody"  # censored="nobody": every label is a cause
 EMPTY = "empty"  # censored="empty": a subject without a label is censored
@@ -238,6 +238,7 @@ def _stop(question: str, *answers: tuple[str, list[Any]]) -> None:
         f"{question} Say who is censored, in Surv.from_arrays(event, duration, censored=...) or "
         f'by "censored" in a mapping of column names: {in_python}.',
         in_command=f"{question} Say who is censored: {in_command}.",
+        answers=[Answer(when, _arguments(labels)) for when, labels in answers],
     )
 
 
@@ -245,12 +246,15 @@ def _argument(labels: list[Any]) -> str:
     return repr(labels[0] if len(labels) == 1 else labels)
 
 
+def _arguments(labels: list[Any]) -> tuple[str, ...]:
+    """The options of the command line that name the labels."""
+    texts = [str(label) for label in labels] or [NOBODY]
+    return tuple(part for text in texts for part in ("--censored", text))
+
+
 def _options(labels: list[Any]) -> str:
-    if not labels:
-        return f"--censored {NOBODY}"
-    texts = [str(label) for label in labels]
-    quoted = [text if re.fullmatch(r"[\w.-]+", text) else f'"{text}"' for text in texts]
-    return " ".join(f"--censored {text}" for text in quoted)
+    parts = _arguments(labels)
+    return " ".join(part if re.fullmatch(r"[\w.-]+", part) else f'"{part}"' for part in parts)
 
 
 def _require_few(causes: Sequence[Any], counts: LabelCounts) -> None:

@@ -17,10 +17,12 @@ from scipy import sparse
 from survtrace.data.columns import Column, Levels, plain_text, read_column
 from survtrace.data.covariates import Covariate, select_columns
 from survtrace.data.magnitude import require_within_reach
+from survtrace.data.missing import LEVELS, MARKERS
 from survtrace.data.summary import Counts, Summary, summarise
 from survtrace.errors import DataWarning
 
 MISSING, UNSEEN = 0, 1
+USUAL = tuple(mark for mark in MARKERS if mark not in LEVELS)
 
 
 class Encoded(NamedTuple):
@@ -92,12 +94,13 @@ class Categories:
     def encode(self, values: Levels) -> Encoded:
         """The row of each level, with value 1.
 
-        A text that differs from just one level in case and spaces is that level.
+        A text that differs from just one level in case and spaces is that level; a usual mark of
+        missing values, such as "unknown", is missing where it is no level.
         """
         place = {level: number + self.n_silent for number, level in enumerate(self.levels)}
         known = [place.get(text, UNSEEN) for text in values.text]
         if UNSEEN in known:
-            alike = _by_plain_text(place)
+            alike = {**dict.fromkeys(USUAL, MISSING), **_by_plain_text(place)}
             known = [
                 alike.get(plain_text(text), UNSEEN) if row == UNSEEN else row
                 for text, row in zip(values.text, known, strict=True)
@@ -262,7 +265,8 @@ def warn_of_idle_columns(
             "to train faster."
         )
     if words:
-        warnings.warn("\n".join(words), DataWarning, stacklevel=4)
+        in_command = "\n".join(getattr(each, "in_command", each) for each in words)
+        warnings.warn(DataWarning("\n".join(words), in_command=in_command), stacklevel=4)
 
 
 def _copies(covariates: Sequence[Covariate], columns: Sequence[Column]) -> list[str]:

@@ -28,12 +28,9 @@ def read_sheet(path: Path, reading: Reading) -> pd.DataFrame:
         sheet = _sheet(names, reading.sheet, path)
         cells = file.parse(sheet, header=None, dtype=object)
     if reading.sheet is None and len(names) > 1:
-        warnings.warn(
-            f"{path.name} has the sheets {names}; {sheet!r} was read. Name another by --sheet "
-            "(Reading(sheet=)).",
-            DataWarning,
-            stacklevel=4,
-        )
+        seen = f"{path.name} has the sheets {names}; {sheet!r} was read. Name another by"
+        words = DataWarning(f"{seen} Reading(sheet=...).", in_command=f"{seen} --sheet.")
+        warnings.warn(words, stacklevel=4)
     return _with_header(cells, path)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from survtrace.data.censoring_labels import (
     read_meaning,
     refuse_dates,
 )
-from survtrace.data.event_labels import is_date, plain_label, sort_causes
+from survtrace.data.event_labels import is_date, is_usual, plain_label, sort_causes
 from survtrace.data.outcome_columns import (
     EXAMPLE,
     as_column,
@@ -31,7 +32,7 @@ from survtrace.data.outcome_columns import (
     require_same_length,
     short,
 )
-from survtrace.errors import DataError, DataWarning, row_name
+from survtrace.errors import Answer, DataError, DataWarning, row_name
 
 UNKNOWN_DURATIONS = (99, 888, 999, 8888, 9999, 88888, 99999, 999999)
 
@@ -312,11 +313,16 @@ def _refuse_invalid(place: NDArray[Any], raw: list[Any], labels: list[Any], firs
     )
     if not missing.any():
         raise DataError(f"{seen} Drop or correct these subjects.")
+    usual = [str(label) for label in labels if label is not None and is_usual(label)]
+    named = [EMPTY, *usual]  # what is named means censored, and nothing else does
+    said = repr(named if usual else EMPTY)
+    options = tuple(part for label in named for part in ("--censored", label))
     raise DataError(
         f"{seen} Drop these subjects or, if nothing happened to them, pass "
-        f"censored={EMPTY!r}, for example Surv.from_arrays(event, duration, censored={EMPTY!r}).",
-        in_command=f"{seen} Drop these subjects or, if nothing happened to them, say --censored "
-        f"{EMPTY}.",
+        f"censored={said}, for example Surv.from_arrays(event, duration, censored={said}).",
+        in_command=f"{seen} Drop these subjects or, if nothing happened to them, say "
+        f"{shlex.join(options)}.",
+        answers=[Answer("if nothing happened to subjects without an event", options)],
     )
 
 

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from survtrace.errors import DataError, DataWarning, row_span, rows_after
+from survtrace.errors import DataError, DataWarning, Words, row_span, rows_after
 
 
 @contextmanager
@@ -27,9 +27,13 @@ def in_rows(first: int, n_rows: int, told: set[str]) -> Iterator[None]:
             warnings.simplefilter("always", DataWarning)
             yield
     except DataError as error:
-        raise DataError(f"{place}{error}", in_command=f"{place}{error.in_command}") from None
+        raise DataError(
+            f"{place}{error}", in_command=f"{place}{error.in_command}", answers=error.answers
+        ) from None
     for warning in caught:
         kind = re.sub(r"\d+", "", str(warning.message))
         if kind not in told:
             told.add(kind)
-            warnings.warn(f"{place}{warning.message}", warning.category, stacklevel=3)
+            in_command = f"{place}{getattr(warning.message, 'in_command', warning.message)}"
+            words = Words(f"{place}{warning.message}", in_command=in_command)
+            warnings.warn(words, warning.category, stacklevel=3)

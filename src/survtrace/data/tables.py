@@ -26,12 +26,15 @@ from survtrace.data.text_files import (
     remark,
     text_source,
 )
-from survtrace.data.text_numbers import parse_distinct, parse_numbers
-from survtrace.errors import DataError, DataWarning
+from survtrace.data.text_numbers import BOTH, parse_distinct, parse_numbers, two_readings
+from survtrace.errors import Answer, DataError, DataWarning
 
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".feather")
 READABLE = (*SUFFIXES, ".txt", ".txt.gz", *EXCEL)
-N_MANY = 100
+DECIMALS = (
+    Answer("if a comma stands before decimals", ("--decimal", ",")),
+    Answer("if a point stands before decimals", ("--decimal", ".")),
+)
 HINTS = "survtrace"  # what is noted about a file in the attrs of its frame, for the inspection
 
 
@@ -56,7 +59,7 @@ def read_table(path: str | Path, reading: Reading | None = None) -> pd.DataFrame
     survtrace.errors.DataError: nowhere.csv does not exist. Pass the path of a table.
     """
     path, reading = require_table(path), reading or Reading()
-    decimal = reading.decimal or ""
+    found = ""
     with readable(path):
         if path.is_dir():
             table = _read_folder(path)
@@ -67,14 +70,17 @@ def read_table(path: str | Path, reading: Reading | None = None) -> pd.DataFrame
         elif path.suffix in EXCEL:
             table = read_sheet(path, reading)
         else:
-            table, decimal = _read_text(path, reading)
-    if decimal or reading.missing:
-        table.attrs[HINTS] = {"decimal": decimal, "missing": list(reading.missing)}
+            table, found = _read_text(path, reading)
+    if reading.decimal or found or reading.missing:
+        table.attrs[HINTS] = {
+            "decimal": reading.decimal or found,
+            "missing": list(reading.missing),
+        }
     return table
 
 
 def _read_text(path: Path, reading: Reading) -> tuple[pd.DataFrame, str]:
-    """The table of a text file, and its decimal mark where that is clear."""
+    """The table of a text file, and the decimal mark of its columns, as `common_decimal` has it."""
     source = text_source(path)
     found = find_format(source, reading)
     table = pd.read_csv(source, **found.options())
@@ -86,10 +92,21 @@ def _read_text(path: Path, reading: Reading) -> tuple[pd.DataFrame, str]:
     table, empty = drop_empty(table, found)
     dropped = (f"{len(empty)} columns without name and values are left out",) if empty else ()
     remark(source, [*found.remarks, *dropped])
-    decimal = reading.decimal or find_decimal(table)
-    if decimal == "," and str(path) != STANDARD:
-        table = _with_points_as_text(table, path, found)
+    decimal = find_decimal(table)
+    if "," in (decimal, reading.decimal) or decimal == BOTH:
+        if str(path) != STANDARD:
+            table = _with_points_as_text(table, path, found)
+        if decimal == "," and any(_has_fractions(column) for _, column in table.items()):
+            decimal = BOTH
     return table, decimal
+
+
+def _has_fractions(column: pd.Series[Any]) -> bool:
+    """Whether a column of a text file was read as numbers with decimal points."""
+    if column.dtype.kind != "f":
+        return False
+    values = column.dropna().head(500)
+    return bool((values % 1 != 0).any())
 
 
 def _with_codes_as_text(table: pd.DataFrame, path: Path, found: TextFormat) -> pd.DataFrame:
@@ -175,12 +192,35 @@ def split_outcome(
 
 
 def _numbers_in(table: pd.DataFrame, name: str) -> pd.Series[Any]:
-    """A column of numbers in the decimal mark of its file; as it is, if some are no numbers."""
+    """A column of numbers in the decimal mark of its file.
+
+    As it is, if some are no numbers, have a unit, or are bounds ("12,5+"): `read_outcome` asks.
+    """
     column, decimal = table[name], table.attrs.get(HINTS, {}).get("decimal")
     if column.dtype.kind != "O" or not decimal:
         return column
-    read = parse_numbers(column, decimal)
-    return column if read.unreadable.any() else pd.Series(read.numbers, column.index, name=name)
+    read = parse_numbers(column, table=decimal)
+    if read.ambiguous.any():
+        raise ambiguous_decimals(name, str(column[read.ambiguous].iloc[0]).strip())
+    clear = not (read.unreadable.any() or read.units or "bound" in read.changes)
+    return pd.Series(read.numbers, column.index, name=name) if clear else column
+
+
+def ambiguous_decimals(name: str, example: str) -> DataError:
+    """The question which decimal mark a column has, of whose texts each may be two numbers.
+
+    Examples
+    --------
+    >>> print(ambiguous_decimals("months", "1,234"))
+    column 'months': '1,234' can be 1.234 or 1234. Say which mark its decimals have: \
+Reading(decimal=",") or Reading(decimal=".").
+    """
+    seen = f"column {name!r}: {two_readings(example)}. Say which mark its decimals have:"
+    return DataError(
+        f'{seen} Reading(decimal=",") or Reading(decimal=".").',
+        in_command=f"{seen} --decimal , or --decimal .",
+        answers=DECIMALS,
+    )
 
 
 def require_columns(columns: Iterable[str], names: Sequence[str], most: int = 30) -> None:
@@ -203,24 +243,6 @@ It has ['id', 'months'].
     raise DataError(
         f"the table has no column {', '.join(map(repr, missing))}; {meant} has {shown}."
     )
-
-
-def likely_identifiers(X: pd.DataFrame) -> list[str]:
-    """Columns that tell rows apart rather than describe them: texts or whole numbers, all distinct.
-
-    Examples
-    --------
-    >>> X = pd.DataFrame({"name": [f"patient {i}" for i in range(200)], "age": [60.5] * 200})
-    >>> likely_identifiers(X)
-    ['name']
-    """
-    if len(X) < N_MANY:
-        return []
-    return [
-        str(name)
-        for name, column in X.items()
-        if not pd.api.types.is_float_dtype(column) and column.is_unique
-    ]
 
 
 def require_table(path: str | Path) -> Path:

@@ -17,8 +17,8 @@ from typing import Any
 import pandas as pd
 
 from survtrace.data.reading import Reading
-from survtrace.data.text_numbers import parse_distinct
-from survtrace.errors import DataError, DataWarning
+from survtrace.data.text_numbers import common_decimal
+from survtrace.errors import DataError, DataWarning, Words
 
 STANDARD = "-"  # standard input or output, as CSV
 SEPARATORS = (",", ";", "\t", "|")
@@ -102,6 +102,8 @@ def find_format(path: Path | StandardInput, reading: Reading) -> TextFormat:
         for j, name in enumerate(names)
         if not header[j].strip() and not any(row[j].strip() for row in body if j < len(row))
     )
+    if all(len(row) >= len(header) for row in body[:-1]):
+        remarks = (*remarks, *_cut_off(path, encoding, sep, len(header)))
     return TextFormat(sep, encoding, names, empty, longer and not trailing, trailing, remarks)
 
 
@@ -146,28 +148,23 @@ def drop_empty(table: pd.DataFrame, found: TextFormat) -> tuple[pd.DataFrame, tu
 def remark(path: Path | StandardInput, remarks: Sequence[str]) -> None:
     """Tell how a file was read, in one warning."""
     if remarks:
-        warnings.warn(f"{path.name}: {'; '.join(remarks)}.", DataWarning, stacklevel=3)
+        in_command = "; ".join(getattr(each, "in_command", each) for each in remarks)
+        words = DataWarning(
+            f"{path.name}: {'; '.join(remarks)}.", in_command=f"{path.name}: {in_command}."
+        )
+        warnings.warn(words, stacklevel=3)
 
 
 def find_decimal(table: pd.DataFrame) -> str:
-    """The decimal mark that the text columns of a table clearly have, "" if none does.
+    """The decimal mark that the text columns of a table have (see `common_decimal`).
 
     Examples
     --------
     >>> find_decimal(pd.DataFrame({"crp": ["1,5", "<0,6"], "sex": ["f", "m"]}))
     ','
     """
-    marks = set()
-    for name in table.select_dtypes(include=object):
-        texts = [str(text).strip() for text in table[name].dropna().head(500).unique()]
-        if not any("," in text for text in texts):
-            continue
-        read = parse_distinct(texts)
-        if read.unreadable.sum() <= 0.1 * len(texts) and any(
-            "decimal comma" in kinds for kinds in read.kinds.values()
-        ):
-            marks.add(read.decimal)
-    return "," if marks == {","} else ""
+    names = table.select_dtypes(include=object)
+    return common_decimal(table[name].dropna().head(500) for name in names)
 
 
 def _first_bytes(path: Path | StandardInput) -> bytes:
@@ -196,8 +193,9 @@ def _encoding(
         return "utf-16", ()
     if _is_utf8(start) and (isinstance(path, StandardInput) or _whole_is_utf8(path)):
         return "utf-8", ()
-    words = f"it is not UTF-8 and was read as {FALLBACK}; say --encoding (Reading(encoding=)) if "
-    return FALLBACK, (f"{words}letters look wrong",)
+    words = f"it is not UTF-8 and was read as {FALLBACK}; if letters look wrong, "
+    told = Words(f"{words}pass Reading(encoding=...)", in_command=f"{words}say --encoding NAME")
+    return FALLBACK, (told,)
 
 
 def has_leading_zeros(path: Path, found: TextFormat) -> bool:
@@ -247,6 +245,25 @@ def _first_lines(start: bytes, encoding: str, path: Path | StandardInput) -> lis
     if "\0" in text[:1000]:
         raise DataError(f"{path.name} could not be read as a table (it is no text file).")
     return lines[:SAMPLE_LINES]
+
+
+def _cut_off(path: Path | StandardInput, encoding: str, sep: str, n_names: int) -> tuple[str, ...]:
+    """A remark if the last line of a file has fewer values than its header has names."""
+    if isinstance(path, StandardInput) or path.suffix == ".gz" or encoding.startswith("utf-16"):
+        return ()
+    with open(path, "rb") as file:
+        file.seek(max(0, path.stat().st_size - SAMPLE_BYTES))
+        lines = file.read().decode(encoding, errors="replace").splitlines()
+    last = next((line for line in reversed(lines) if line.strip()), "")
+    if last.count('"') % 2:  # the end of a text with line breaks
+        return ()
+    n_values = len(next(csv.reader([last], delimiter=sep), []))
+    if not 0 < n_values < n_names or len(lines) < 3:
+        return ()
+    return (
+        f"its last line has {n_values} of {n_names} values, as if the file had been cut off; the "
+        "others are taken as missing",
+    )
 
 
 def _separator(lines: list[str], path: Path | StandardInput) -> str:

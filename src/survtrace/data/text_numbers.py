@@ -16,6 +16,7 @@ from survtrace.data.units import SPACES, UNITS, plain_unit
 Decimal = Literal[".", ",", "any", "clear"]
 Mark = Literal["", ".", ",", "comma?", "point?"]
 
+BOTH = "both"  # some columns of a table have decimal points, others decimal commas
 _SPACES = SPACES
 _APOSTROPHES = "'\u2019"
 _NUMBER = re.compile(
@@ -80,7 +81,7 @@ class _Parsed(NamedTuple):
 
 
 def parse_numbers(
-    texts: Iterable[Any], decimal: str | None = None, missing: Sequence[str] = ()
+    texts: Iterable[Any], decimal: str | None = None, missing: Sequence[str] = (), table: str = ""
 ) -> TextNumbers:
     """Read a column of texts as numbers; what they mean is decided for the column as a whole.
 
@@ -96,6 +97,9 @@ def parse_numbers(
         "." or ",", for texts that could be read in both ways; None finds it out.
     missing
         Texts that mean "not known"; case and spaces around them do not matter.
+    table
+        The decimal mark of the other columns (see `common_decimal`), for a column whose own texts
+        do not show theirs.
 
     Examples
     --------
@@ -108,7 +112,7 @@ def parse_numbers(
     """
     place, distinct = pd.factorize(pd.Series(texts, dtype=object))
     stripped = [str(text).strip() for text in distinct]
-    read = parse_distinct(stripped, decimal, missing)
+    read = parse_distinct(stripped, decimal, missing, table=table)
     counts = np.bincount(place[place >= 0], minlength=len(stripped))
     changes, units = Counter[str](), Counter[str]()
     for text, n in zip(stripped, counts.tolist(), strict=True):
@@ -147,6 +151,7 @@ def parse_distinct(
     decimal: str | None = None,
     missing: Sequence[str] = (),
     unit: str = "",
+    table: str = "",
 ) -> DistinctNumbers:
     """Read distinct texts, without spaces around them, as numbers (see `parse_numbers`).
 
@@ -164,10 +169,10 @@ def parse_distinct(
     _drop_unlikely_units(parsed, int((plain & ~absent).sum()), plain_unit(unit) or "")
     marks = Counter[Mark | None](part.mark for part in parsed.values())
     points: list[int] = []
-    if "," in marks or "comma?" in marks or decimal == ",":
+    if "," in marks or "comma?" in marks or decimal == "," or table in (",", BOTH):
         points = [i for i in np.flatnonzero(plain & ~absent).tolist() if "." in texts[i]]
         marks.update(_mark(texts[i].lstrip("+-")) for i in points if "e" not in texts[i].lower())
-    chosen = _choose(marks, decimal)
+    chosen = _choose(marks, decimal, table)
     ambiguous = np.zeros(len(texts), dtype=bool)
     kinds, units = {}, {}
     for i, part in parsed.items():
@@ -236,17 +241,51 @@ def _mark(digits: str) -> Mark | None:
     return ("." if has[0] == "," else ",") if _MANY[has[0]].fullmatch(digits) else None
 
 
-def _choose(marks: Counter[Any], decimal: str | None) -> Decimal | None:
-    """The decimal mark of a column, by what its texts say and what the user says."""
+def _choose(marks: Counter[Any], decimal: str | None, table: str) -> Decimal | None:
+    """The decimal mark of a column: as the user says, its texts show, or other columns have it."""
     if decimal in (".", ",", "any", "clear"):
         return decimal  # type: ignore[return-value]
     certain = [mark for mark in (".", ",") if marks[mark]]
     unclear = marks["comma?"] + marks["point?"]
     if len(certain) == 1:
         return certain[0]  # type: ignore[return-value]
-    if len(certain) == 2:
-        return None if unclear else "any"
-    return None if marks["comma?"] else "."
+    if len(certain) == 2 and not unclear:
+        return "any"
+    if table in (".", ","):
+        return table  # type: ignore[return-value]
+    return None if len(certain) == 2 or marks["comma?"] or (unclear and table == BOTH) else "."
+
+
+def two_readings(text: str) -> str:
+    """Say which two numbers a text can be.
+
+    Examples
+    --------
+    >>> two_readings("212.618")
+    "'212.618' can be 212.618 or 212618"
+    """
+    return f"{text!r} can be {text.replace(',', '.')} or {re.sub('[.,]', '', text)}"
+
+
+def common_decimal(columns: Iterable[Iterable[Any]]) -> str:
+    """The decimal mark that columns of texts clearly have, BOTH if they differ, "" if none does.
+
+    Examples
+    --------
+    >>> common_decimal([["1,5", "<0,6"], ["f", "m"], ["212.618", "1.204"]])
+    ','
+    """
+    marks = set[str]()
+    for column in columns:
+        texts = list(dict.fromkeys(str(text).strip() for text in column))
+        if not any("," in text or "." in text for text in texts):
+            continue
+        read = parse_distinct(texts)
+        if read.unreadable.sum() > 0.1 * len(texts):
+            continue
+        parts = (_parse(text) for text in texts)
+        marks |= {part.mark for part in parts if part is not None and part.mark in (".", ",")}
+    return BOTH if len(marks) > 1 else next(iter(marks), "")
 
 
 def _value(part: _Parsed, decimal: Decimal | None) -> float | None:

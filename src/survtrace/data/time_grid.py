@@ -135,22 +135,24 @@ def warn_of_late_events(n_events: Mapping[Any, int], left: Mapping[Any, int], en
     n_all = sum(n_events.values())
     n_late = n_all - sum(left.values())
     if n_late:
-        warnings.warn(
+        seen = (
             f"{n_late} of {n_all} events lie beyond the time grid, which ends at {end:g}: these "
-            "subjects are censored there, event-free at its end. Choose a time_grid that ends "
-            "later to learn from them.",
-            DataWarning,
-            stacklevel=3,
+            "subjects are censored there, event-free at its end. To learn from them, choose a grid "
+            "that ends later"
         )
+        words = DataWarning(f"{seen}, by time_grid.", in_command=f"{seen}, by --set time_grid=...")
+        warnings.warn(words, stacklevel=3)
 
 
 def warn_of_sparse_causes(events: Mapping[Any, int], n_intervals: int) -> None:
     """Name the causes that have fewer events than the grid has intervals."""
     sparse = {cause: count for cause, count in events.items() if count < n_intervals}
     if sparse:
-        warnings.warn(
+        seen = (
             f"some causes have fewer events than the time grid has intervals ({n_intervals}): "
-            f"{sparse}. Their curves will follow the others'; merge causes or lower n_intervals.",
-            DataWarning,
-            stacklevel=3,
+            f"{sparse}. Their curves will follow the others'; merge causes or"
         )
+        words = DataWarning(
+            f"{seen} lower n_intervals.", in_command=f"{seen} take fewer: --set n_intervals=NUMBER."
+        )
+        warnings.warn(words, stacklevel=3)

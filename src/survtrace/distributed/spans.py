@@ -92,16 +92,16 @@ class Worker:
                 result = self.work(range(row["first"], row["last"]))
             except SurvtraceError as error:
                 result = error
-        remarks = [str(each.message) for each in caught if each.category is DataWarning]
+        remarks = [each.message for each in caught if each.category is DataWarning]
         return {"result": pickle.dumps((result, remarks))}
 
 
-def _warn_once(remarks: list[str], warned: set[str]) -> None:
+def _warn_once(remarks: list[Warning], warned: set[str]) -> None:
     for remark in remarks:
-        kind = re.sub(r"in \w+s [\d,]+ to [\d,]+: |\d+", "", remark)
+        kind = re.sub(r"in \w+s [\d,]+ to [\d,]+: |\d+", "", str(remark))
         if kind not in warned:
             warned.add(kind)
-            warnings.warn(remark, DataWarning, stacklevel=4)
+            warnings.warn(remark, stacklevel=4)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import narwhals as nw
 
 from survtrace.data.columns import TEXTS
 from survtrace.data.covariates import kind_of
-from survtrace.errors import DataError
+from survtrace.errors import Answer, DataError
 from survtrace.inspection.dictionary import COVARIATE_KINDS, Entry
 from survtrace.inspection.distinct import present_texts
 from survtrace.inspection.finding import Finding, covariate_of
@@ -19,7 +19,7 @@ from survtrace.inspection.textual import inspect_texts
 
 
 def inspect_column(
-    series: nw.Series[Any], entry: Entry, *, categorical: bool, decimal: str, missing: Iterable[str]
+    series: nw.Series[Any], entry: Entry, *, categorical: bool, table: str, missing: Iterable[str]
 ) -> Finding:
     """Find out what a column holds and what will be done with it.
 
@@ -31,9 +31,9 @@ def inspect_column(
         What the data dictionary says about it.
     categorical
         Whether the user has named it categorical.
-    decimal, missing
-        The decimal mark and the marks of missing values that hold for the whole table, "" and ()
-        if nothing was said.
+    table, missing
+        The decimal mark and the marks of missing values of the whole table, "" and () if nothing
+        is known.
     """
     told = (*entry.missing, *missing)
     kind = "categorical" if categorical else entry.kind
@@ -48,13 +48,19 @@ def inspect_column(
             by_type = "categorical"
         else:
             return Finding(
-                series.name, "dates", _span(series), series.null_count(), "question", str(error)
+                series.name,
+                "dates",
+                _span(series),
+                series.null_count(),
+                "question",
+                str(error),
+                answers=(Answer(f"to leave {series.name!r} out", ("--drop", series.name)),),
             )
     if by_type == "numerical" and kind != "categorical":
         return inspect_numbers(series, entry, told)
     is_text = series.dtype == nw.String or series.dtype in (nw.Object, nw.Unknown)
     if is_text or kind == "numerical":
-        return inspect_texts(series, entry, kind, entry.decimal or decimal, told)
+        return inspect_texts(series, entry, kind, table, told)
     return _of_categories(series, entry, told, asked=bool(kind))
 
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from survtrace.data.covariates import Covariate, Kind
+from survtrace.errors import Answer
 from survtrace.inspection.dictionary import Entry
+from survtrace.inspection.distinct import rows
 
 Use = Literal["numerical", "categorical", "left out", "question"]
 
@@ -41,6 +43,11 @@ class Finding:
         A text for each kind of change.
     warnings
         What looks wrong, for the user to judge.
+    sentinels
+        Numbers such as 999 that lie far from all others and may mean "not known", with the number
+        of rows.
+    answers
+        Of a question: the options that settle it, one for each reading.
     covariate
         How the column is read; None if it is not used.
     asked
@@ -58,6 +65,8 @@ class Finding:
     changes: Mapping[str, int] = field(default_factory=dict)
     examples: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    sentinels: Mapping[str, int] = field(default_factory=dict)
+    answers: tuple[Answer, ...] = ()
     covariate: Covariate | None = None
     asked: bool = False
 
@@ -66,6 +75,18 @@ class Finding:
         return ", ".join(
             f"{what} in {n:,} (such as {self.examples[what]!r})" for what, n in self.changes.items()
         )
+
+    def sentinels_in_words(self, *, in_command: bool) -> list[str]:
+        """What the numbers far from all others may mean, and how to say it."""
+        return [
+            f"{code} ({rows(n)}) lies far from all others: if it means 'not known', "
+            + (
+                f"say --missing {code}"
+                if in_command
+                else f'write columns={{{self.name!r}: {{"missing": ["{code}"]}}}}'
+            )
+            for code, n in self.sentinels.items()
+        ]
 
 
 def covariate_of(name: str, kind: Kind, entry: Entry, **written: Any) -> Covariate:

@@ -66,8 +66,8 @@ def inspect_numbers(series: nw.Series[Any], entry: Entry, told: tuple[str, ...])
         return replace(
             finding, use="left out", reason=why, role="identifier", covariate=None, content=""
         )
-    warnings = (*find_sentinels(values), *_impossible(values, entry), *_codes(finding, values))
-    return replace(finding, warnings=warnings)
+    warnings = (*_impossible(values, entry), *_codes(finding, values))
+    return replace(finding, warnings=warnings, sentinels=find_sentinels(values))
 
 
 def _numbers_that_name_rows(name: str, values: NDArray[np.float64], n_rows: int) -> str:
@@ -108,9 +108,15 @@ def are_whole(values: NDArray[np.float64]) -> bool:
     )
 
 
-def find_sentinels(values: NDArray[np.float64]) -> tuple[str, ...]:
-    """Numbers such as 999 that lie far from all others and may mean "not known"."""
-    found = []
+def find_sentinels(values: NDArray[np.float64]) -> dict[str, int]:
+    """Numbers such as 999 that lie far from all others and may mean "not known", with their rows.
+
+    Examples
+    --------
+    >>> find_sentinels(np.array([*range(20, 40), 999.0, 999.0]))
+    {'999': 2}
+    """
+    found: dict[str, int] = {}
     for _ in range(3):
         if len(values) < 10:
             break
@@ -123,23 +129,21 @@ def find_sentinels(values: NDArray[np.float64]) -> tuple[str, ...]:
             gap = min(abs(others.min() - code), abs(others.max() - code))
             far = gap > others.max() - others.min() and others.max() > others.min()
             if far or (code <= -9 and others.min() >= 0):
-                n = len(values) - len(others)
-                found.append(
-                    f"{code:g} ({rows(n)}) lies far from all others: if it means 'not known', say "
-                    f"missing {code:g}"
-                )
+                found[f"{code:g}"] = len(values) - len(others)
                 values = others
                 break
         else:
             break
-    return tuple(found)
+    return found
 
 
 def _codes(finding: Finding, values: NDArray[np.float64]) -> tuple[str, ...]:
     """Whole numbers whose name says that they stand for something else."""
     if finding.asked or not len(values) or not is_named_like_a_code(finding.name):
         return ()
-    return ("numbers that seem to be codes: if so, say categorical",) if are_whole(values) else ()
+    if not are_whole(values):
+        return ()
+    return ("numbers that seem to be codes: if so, name it as categorical",)
 
 
 def _impossible(values: NDArray[np.float64], entry: Entry) -> tuple[str, ...]:

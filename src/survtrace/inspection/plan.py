@@ -15,13 +15,21 @@ from survtrace.data.missing import MARKERS
 from survtrace.data.outcome import Outcome
 from survtrace.data.summary import summarise
 from survtrace.data.tables import HINTS
-from survtrace.errors import DataError
+from survtrace.data.text_numbers import common_decimal
+from survtrace.errors import Answer, DataError, Words
 from survtrace.inspection.column import inspect_column
 from survtrace.inspection.dictionary import Entry, read_dictionary, require_names
 from survtrace.inspection.finding import Finding
 from survtrace.inspection.leaks import find_leak
 
-NOT_COVARIATES = ("ignore", "identifier", "date", "text", "duration", "event")
+OVERRULE = (
+    'To overrule it, name the column: SurvTRACE(columns={"name": {"kind": "categorical"}}), kind '
+    'also "numerical" or "ignore".'
+)
+OVERRULE_IN_COMMAND = (
+    "To overrule it, name the column: --use COLUMN, --categorical COLUMN, --drop COLUMN, or write "
+    "it in a dictionary for --columns, which survtrace check --write drafts."
+)
 
 
 @dataclass(frozen=True)
@@ -53,36 +61,62 @@ class Plan:
             raise DataError(
                 "\n".join(_question(found, _in_python) for found in open_questions),
                 in_command="\n".join(_question(found, _in_command) for found in open_questions),
+                answers=self.answers,
             )
         if not self.covariates:
             reasons = "; ".join(f"{f.name}: {f.reason}" for f in self.findings)
             raise DataError(
                 f"X must have covariates; all its columns are left out ({reasons}). To use one all "
-                'the same, name it: columns={"name": {"kind": "categorical"}}.'
+                'the same, name it: columns={"name": {"kind": "categorical"}}.',
+                in_command=f"the table must have covariates; all its columns are left out "
+                f"({reasons}). To use one all the same, name it: --use COLUMN.",
             )
 
-    def words(self) -> str:
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """The options that settle all questions at once, one for each reading of the table.
+
+        Examples
+        --------
+        >>> from survtrace.data.covariates import open_table
+        >>> plan = plan_columns(open_table({"lab": ["1,234", "5,678"]}))
+        >>> [answer.options for answer in plan.answers]
+        [('--decimal', ','), ('--decimal', '.')]
+        """
+        asked = [found.answers for found in self.findings if found.use == "question"]
+        if not all(asked):
+            return ()
+        settled: list[Answer] = []
+        for number in range(max(map(len, asked), default=0)):
+            each = dict.fromkeys(some[min(number, len(some) - 1)] for some in asked)
+            options = tuple(part for answer in each for part in answer.options)
+            settled.append(Answer(", ".join(answer.when for answer in each), options))
+        return tuple(settled)
+
+    def words(self) -> Words:
         """All that was found worth a warning, in one text; "" for a clean table."""
+        return Words(
+            self._in_words("some columns of X are not used as they are.", OVERRULE),
+            in_command=self._in_words(
+                "some columns are not used as they are.", OVERRULE_IN_COMMAND, in_command=True
+            ),
+        )
+
+    def _in_words(self, first: str, last: str, *, in_command: bool = False) -> str:
+        warned = [
+            (f, "; ".join([*f.warnings, *f.sentinels_in_words(in_command=in_command)]))
+            for f in self.findings
+        ]
         lines = [
             _listed("left out", ((f, f.reason) for f in self.findings if _is_news(f))),
             _listed(
                 "read as numbers", ((f, _changes(f)) for f in self.findings if _is_converted(f))
             ),
             _listed("read as missing", ((f, _markers(f)) for f in self.findings if f.markers)),
-            _listed("look at", ((f, "; ".join(f.warnings)) for f in self.findings if f.warnings)),
+            _listed("look at", ((f, words) for f, words in warned if words)),
         ]
         said = [line for line in lines if line]
-        if not said:
-            return ""
-        return "\n".join(
-            [
-                "some columns of X are not used as they are.",
-                *said,
-                'To overrule it, name the column: SurvTRACE(columns={"name": {"kind": '
-                '"categorical"}}), kind also "numerical" or "ignore"; on the command line --use '
-                "NAME, --drop NAME, or a dictionary that `survtrace check --write` drafts.",
-            ]
-        )
+        return "\n".join([first, *said, last]) if said else ""
 
     def with_idle(self, table: nw.DataFrame[Any]) -> Plan:
         """The same plan with warnings of columns that carry no information of their own."""
@@ -147,6 +181,7 @@ def plan_columns(
     require_names(entries, table.columns)
     named = names_of(categorical or (), table.columns)
     decimal, missing, as_categories = _hints(table)
+    decimal = decimal or _decimal_of(table)
     named |= as_categories & set(table.columns)
     findings = []
     for name in table.columns:
@@ -154,7 +189,7 @@ def plan_columns(
             table[name],
             entries.get(str(name), Entry()),
             categorical=name in named,
-            decimal=decimal,
+            table=decimal,
             missing=missing,
         )
         findings.append(found if outcome is None else _against(found, table, outcome))
@@ -202,6 +237,7 @@ def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Find
             markers={},
             changes={},
             warnings=(),
+            sentinels={},
         )
     words = f"seems to give the outcome away: {leak.reason}"
     return replace(found, warnings=(*found.warnings, words))
@@ -231,6 +267,14 @@ def _hints(table: nw.DataFrame[Any]) -> tuple[str, tuple[str, ...], set[str]]:
         noted = native.attrs.get(HINTS, {})
     decimal, missing = noted.get("decimal") or "", tuple(noted.get("missing") or ())
     return decimal, missing, set(noted.get("categorical") or ())
+
+
+def _decimal_of(table: nw.DataFrame[Any], n_rows: int = 500) -> str:
+    """The decimal mark of the texts of a table, as `common_decimal` has it."""
+    kinds = (nw.String, nw.Object, nw.Unknown)
+    names = [name for name in table.columns if table[name].dtype in kinds]
+    columns = (table[name].drop_nulls().head(n_rows).to_list() for name in names)
+    return common_decimal([text for text in column if isinstance(text, str)] for column in columns)
 
 
 def _is_news(found: Finding) -> bool:

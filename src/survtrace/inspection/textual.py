@@ -10,8 +10,10 @@ import numpy as np
 
 from survtrace.data.covariates import kind_of
 from survtrace.data.missing import LEVELS, MARKERS
-from survtrace.data.text_numbers import DistinctNumbers, parse_distinct
+from survtrace.data.tables import DECIMALS
+from survtrace.data.text_numbers import DistinctNumbers, parse_distinct, two_readings
 from survtrace.data.units import same_unit
+from survtrace.errors import Answer
 from survtrace.inspection.dictionary import Entry
 from survtrace.inspection.distinct import Texts, lower, present_texts, rows
 from survtrace.inspection.finding import Finding, covariate_of
@@ -31,7 +33,7 @@ MOST_UNREADABLE = 10  # distinct texts among numbers that are taken for missing
 
 
 def inspect_texts(
-    series: nw.Series[Any], entry: Entry, kind: str, decimal: str, told: tuple[str, ...]
+    series: nw.Series[Any], entry: Entry, kind: str, table: str, told: tuple[str, ...]
 ) -> Finding:
     """Find out what a column of texts holds: dates, numbers, free text, identifiers or levels."""
     usual = MARKERS if kind == "numerical" else [m for m in MARKERS if m not in LEVELS]
@@ -53,7 +55,7 @@ def inspect_texts(
             reason = "dates written as text have no scale of their own"
             return _without_values(finding, "date", reason)
         if kind == "numerical" or _may_be_numbers(texts.text):
-            read = parse_distinct(texts.text, decimal or None, unit=entry.unit)
+            read = parse_distinct(texts.text, entry.decimal or None, unit=entry.unit, table=table)
             found = _of_numbers_in_text(finding, texts, read, entry, kind)
             if found is not None:
                 return found
@@ -95,8 +97,8 @@ def _of_numbers_in_text(
         return replace(
             finding,
             use="question",
-            reason=f"{example!r} can be {example.replace(',', '.')} or {example.replace(',', '')}: "
-            "say which mark its decimals have",
+            reason=f"{two_readings(example)}: say which mark its decimals have",
+            answers=DECIMALS,
         )
     share = n_numbers / texts.n_rows
     unreadable = [t for t, bad in zip(texts.text, read.unreadable, strict=True) if bad]
@@ -110,6 +112,10 @@ def _of_numbers_in_text(
                 use="question",
                 reason=f"numbers in {rows(n_numbers)}, other texts in {n_texts} "
                 f"(such as {unreadable[0]!r}): say whether it is numerical or categorical",
+                answers=(
+                    Answer("if its texts are categories", ("--categorical", finding.name)),
+                    _to_leave_out(finding.name),
+                ),
             )
     plain = not read.kinds and not unreadable
     values = read.numbers[readable]
@@ -132,6 +138,7 @@ def _of_numbers_in_text(
             finding,
             use="question",
             reason=f"numbers in different units ({seen} rows): convert them",
+            answers=(_to_leave_out(finding.name),),
         )
     markers = {**texts.markers, **texts.count_of(unreadable)}
     missing = (*entry.missing, *(m for m in markers if m.casefold() not in MARKERS))
@@ -151,9 +158,7 @@ def _of_numbers_in_text(
         for change in read.kinds.get(text, ()):
             changes[change] = changes.get(change, 0) + n
             examples.setdefault(change, text)
-    warnings = (
-        *find_sentinels(np.repeat(read.numbers, texts.counts)[np.repeat(readable, texts.counts)]),
-    )
+    every = np.repeat(read.numbers, texts.counts)[np.repeat(readable, texts.counts)]
     return replace(
         finding,
         content=f"{values.min():g} to {values.max():g}",
@@ -163,7 +168,7 @@ def _of_numbers_in_text(
         markers=markers,
         changes=changes,
         examples=examples,
-        warnings=warnings,
+        sentinels=find_sentinels(every),
         covariate=covariate,
     )
 
@@ -193,6 +198,10 @@ def _of_levels(finding: Finding, texts: Texts, entry: Entry) -> Finding:
                 f"{unknown[0]!r}): correct them, or add them to its levels",
             )
     return replace(finding, warnings=warnings, covariate=covariate)
+
+
+def _to_leave_out(name: str) -> Answer:
+    return Answer(f"to leave {name!r} out", ("--drop", name))
 
 
 def _units(texts: Texts, read: DistinctNumbers) -> dict[str, int]:
