@@ -94,3 +94,19 @@ def test_a_table_too_large_for_a_baseline_leaves_it_out(of_three_causes, monkeyp
     assert list(found.foretold) == ["Aalen-Johansen", "Cox"]
     assert any("Cox learned from 50 of" in note for note in found.notes)
     assert "more than the 10 that it predicts for" in found.left_out[0]
+
+
+def test_baselines_get_numbers_where_numbers_are_written_as_text(three_causes, tiny):
+    """A raw export and its clean table give the baselines the same predictions."""
+    X, y = three_causes
+    raw = X.assign(age=[f"{age:.2f}".replace(".", ",") for age in X["age"]])
+    clean = X.assign(age=X["age"].round(2))
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        for table in (clean, raw):
+            est = SurvTRACE(**tiny).fit(table, y)
+            times = np.array([3.0])
+            told = foretell(est, table, read_outcome(y), None, times, random_state=0)
+            found.append(told.foretold["Cox"].incidence)
+    np.testing.assert_allclose(*found, atol=1e-12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 import narwhals as nw
@@ -47,6 +48,26 @@ def read_column(table: nw.DataFrame[Any], covariate: Covariate, first_row: int =
         values = beyond_float(table[covariate.name].to_list())
     require_magnitude(values, covariate.name, first_row)
     return values
+
+
+def plain_columns(table: nw.DataFrame[Any], covariates: Sequence[Covariate]) -> pd.DataFrame:
+    """The covariates as plain numbers and categories, for methods that read no raw table.
+
+    Examples
+    --------
+    >>> table = nw.from_native(pd.DataFrame({"crp": ["1,5", "<0,6"]}))
+    >>> plain_columns(table, [Covariate("crp", "numerical", decimal=",", in_text=True)])["crp"].tolist()
+    [1.5, 0.6]
+    """
+    columns: dict[str, Any] = {}
+    for covariate in covariates:
+        column = read_column(table, covariate)
+        if isinstance(column, Levels):
+            column = pd.Categorical.from_codes(column.place, pd.Index(column.text))
+        columns[covariate.name] = column
+    native = table.to_native()
+    index = native.index if isinstance(native, pd.DataFrame) else None
+    return pd.DataFrame(columns, index=index)
 
 
 def numbers(

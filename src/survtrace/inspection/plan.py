@@ -9,7 +9,7 @@ from typing import Any
 import narwhals as nw
 import pandas as pd
 
-from survtrace.data.columns import Levels, read_column
+from survtrace.data.columns import Levels, plain_columns, read_column
 from survtrace.data.covariates import Covariate, are_positions, infer_covariates, names_of
 from survtrace.data.missing import MARKERS
 from survtrace.data.outcome import Outcome
@@ -137,15 +137,7 @@ class Plan:
         >>> plan_columns(table).apply(table).to_dict("list")
         {'crp': [1.5, 0.6], 'sex': ['f', nan]}
         """
-        columns: dict[str, Any] = {}
-        for covariate in self.covariates:
-            column = read_column(table, covariate)
-            if isinstance(column, Levels):
-                column = pd.Categorical.from_codes(column.place, pd.Index(column.text))
-            columns[covariate.name] = column
-        native = table.to_native()
-        index = native.index if isinstance(native, pd.DataFrame) else None
-        return pd.DataFrame(columns, index=index)
+        return plain_columns(table, self.covariates)
 
 
 def plan_columns(

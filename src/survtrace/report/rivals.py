@@ -19,6 +19,8 @@ from survtrace.baselines import (
     RandomSurvivalForest,
 )
 from survtrace.baselines.cox import RIDGES
+from survtrace.data.columns import plain_columns
+from survtrace.data.covariates import open_table
 from survtrace.data.outcome import Outcome
 from survtrace.errors import DataWarning, SurvtraceError
 from survtrace.estimator import SurvTRACE
@@ -119,6 +121,11 @@ def foretell(
     >>> rivals.foretold["Aalen-Johansen"].incidence.shape
     (300, 2, 1)
     """
+    # Baselines read no raw table: numbers written as text would become categories for them.
+    covariates = est.encoding_.covariates
+    X = plain_columns(open_table(X), covariates)
+    if train is not None:
+        train = (plain_columns(open_table(train[0]), covariates), train[1])
     found, notes, left_out, n_pooled = {}, [], [], 0
     alike = (list(est.causes_), est.censoring_, est.score_times_, est.zero_duration)
     for rival in _rivals(est, random_state):
