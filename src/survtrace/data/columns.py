@@ -56,7 +56,8 @@ def plain_columns(table: nw.DataFrame[Any], covariates: Sequence[Covariate]) -> 
     Examples
     --------
     >>> table = nw.from_native(pd.DataFrame({"crp": ["1,5", "<0,6"]}))
-    >>> plain_columns(table, [Covariate("crp", "numerical", decimal=",", in_text=True)])["crp"].tolist()
+    >>> crp = Covariate("crp", "numerical", decimal=",", in_text=True)
+    >>> plain_columns(table, [crp])["crp"].tolist()
     [1.5, 0.6]
     """
     columns: dict[str, Any] = {}
