@@ -4,9 +4,9 @@ A covariate that no training subject lacks has a row "missing" that training nev
 training subject has a level that is "unseen". Left at zero these rows say something arbitrary: of
 a patient of whom nothing is known, flchain's network predicted 6 % where the cohort has 14 %. Here
 covariates of training subjects are hidden at random, any share of them up to all, and only these
-rows learn to make the likelihood largest. Answers for rows as they are in the table stay the same
-to the bit, which hiding covariates during the training itself did not achieve: it cost up to .003
-in concordance.
+rows learn to make the likelihood largest. Answers for subjects without such values stay the same to
+the bit, which hiding covariates during the training itself did not achieve: it cost up to .003 in
+concordance.
 """
 
 from collections.abc import Iterator
