@@ -64,7 +64,10 @@ def test_missing_split_files_are_named(tmp_path, monkeypatch):
         protocol.load_task("flchain")
 
 
-def test_only_the_cohorts_of_table_2_are_scored_by_the_rule_of_scikit_survival(shared_data):
+def test_only_the_cohorts_of_table_2_are_scored_by_the_rule_of_scikit_survival(
+    shared_data, monkeypatch
+):
+    monkeypatch.setenv("SURVTRACE_DATA_HOME", str(shared_data))
     protocol.load_task.cache_clear()
     names = ["metabric", "metabric:val", "support", "flchain", "linear"]
     found = [protocol.load_task(name).ties for name in names]
