@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 from beartype import BeartypeConf, beartype
 from jaxtyping import install_import_hook
@@ -134,6 +134,30 @@ def fitted_three(three_causes, tiny):
 def fitted(request):
     """Each of the two fitted estimators."""
     return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def encoder_kernel(monkeypatch):
+    """Says whether the encoder's kernel ran: ``trained`` with gradients, ``predicted`` without."""
+    from survtrace import kernels
+
+    encode, seen = kernels.encode, SimpleNamespace(trained=0, predicted=0)
+
+    def spied(*arguments):
+        seen.trained += torch.is_grad_enabled()
+        seen.predicted += not torch.is_grad_enabled()
+        return encode(*arguments)
+
+    monkeypatch.setattr(kernels, "encode", spied)
+    return seen
+
+
+@pytest.fixture
+def without_kernels():
+    """A context in which everything is computed without kernels."""
+    from survtrace.kernels import plain
+
+    return plain
 
 
 @pytest.fixture(scope="session")

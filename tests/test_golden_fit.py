@@ -1,4 +1,4 @@
-"""A small fit says what it said when golden/make.py was last run."""
+"""Two fits say what they said when golden/make.py was last run."""
 
 import importlib.util
 import json
@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from survtrace import SurvTRACE
 
 FOLDER = Path(__file__).parent / "golden"
 
@@ -18,11 +20,37 @@ def make():
     return module
 
 
-def test_curves_are_those_on_record(make):
-    golden = json.loads((FOLDER / "fit.json").read_text(encoding="utf-8"))
-    assert golden["settings"] == make.SETTINGS
-    assert golden["times"] == make.TIMES
-    now = make.fit_and_predict()
-    assert now["causes"] == golden["causes"]
-    for name in ("time_grid", "validation_loss", "incidence"):
-        np.testing.assert_allclose(now[name], golden[name], atol=1e-4, rtol=1e-4, err_msg=name)
+@pytest.fixture(scope="module")
+def same_as_on_record(make):
+    """A function of a record's name that fits again and compares."""
+
+    def compare(name):
+        golden = json.loads((FOLDER / name).read_text(encoding="utf-8"))
+        settings = make.FITS[name]
+        assert golden["settings"] == settings
+        assert golden["times"] == make.TIMES
+        now = make.fit_and_predict(settings)
+        assert now["causes"] == golden["causes"]
+        for each in ("time_grid", "validation_loss", "incidence"):
+            np.testing.assert_allclose(now[each], golden[each], atol=1e-4, rtol=1e-4, err_msg=each)
+
+    return compare
+
+
+def test_curves_are_those_on_record(same_as_on_record):
+    same_as_on_record("fit.json")
+
+
+def test_curves_of_the_default_shape_are_those_on_record(same_as_on_record, make, encoder_kernel):
+    same_as_on_record("default_shape.json")
+    # Steps that learn what "missing" means come after the training and have no dropout anyway.
+    assert encoder_kernel.trained > make.DEFAULT_SHAPE["unknown_steps"]
+    assert encoder_kernel.predicted
+
+
+def test_the_default_shape_is_that_of_the_estimator(make):
+    default = SurvTRACE().get_params()
+    names = ("n_intervals", "width", "depth", "n_heads", "hidden", "head_depth", "token_bias")
+    assert {name: make.DEFAULT_SHAPE[name] for name in names} == {
+        name: default[name] for name in names
+    }

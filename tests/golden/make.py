@@ -1,4 +1,7 @@
-"""Writes fit.json: the curves of a small fit, with every setting that matters spelled out.
+"""Writes fit.json and default_shape.json: the curves of two fits, with their settings spelled out.
+
+fit.json is a small network with dropout, which trains without the encoder's kernel;
+default_shape.json has the shape that users get, which trains with it.
 
 Run ``python tests/golden/make.py`` after a change that is meant to change results, and say so in
 the change log.
@@ -10,7 +13,7 @@ from pathlib import Path
 from survtrace import SurvTRACE
 from survtrace.datasets import load_flchain
 
-FILE = Path(__file__).with_name("fit.json")
+FOLDER = Path(__file__).parent
 TIMES = [500.0, 2000.0, 4000.0]
 SETTINGS = {
     "n_members": 2,
@@ -44,14 +47,28 @@ SETTINGS = {
     "random_state": 0,
     "verbose": False,
 }
+DEFAULT_SHAPE = {
+    **SETTINGS,
+    "n_members": 4,
+    "n_intervals": 4,
+    "width": 16,
+    "depth": 3,
+    "n_heads": 2,
+    "hidden": 64,
+    "dropout": 0.0,
+    "unknown_steps": 20,
+    "head_dropout": 0.2,
+    "averaging": 3.0,
+}
+FITS = {"fit.json": SETTINGS, "default_shape.json": DEFAULT_SHAPE}
 
 
-def fit_and_predict():
+def fit_and_predict(settings):
     """Incidences of 20 subjects at three times, fitted to 300 others; and the last losses."""
     X, y = load_flchain()
     rows = X.index[::24][:320]  # the table is sorted by age
     X, y = X.loc[rows], y.loc[rows]
-    est = SurvTRACE(**SETTINGS).fit(X[20:], y[20:])
+    est = SurvTRACE(**settings).fit(X[20:], y[20:])
     return {
         "causes": est.causes_,
         "time_grid": est.time_grid_.tolist(),
@@ -61,5 +78,6 @@ def fit_and_predict():
 
 
 if __name__ == "__main__":
-    made = {"settings": SETTINGS, "times": TIMES, **fit_and_predict()}
-    FILE.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    for name, settings in FITS.items():
+        made = {"settings": settings, "times": TIMES, **fit_and_predict(settings)}
+        (FOLDER / name).write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
