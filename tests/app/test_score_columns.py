@@ -1,0 +1,119 @@
+"""/score, survtrace predict and as_frame=True: one question, the same columns, order and digits."""
+
+import io
+from functools import partial
+
+import pandas as pd
+import pytest
+from fastapi.testclient import TestClient
+
+from survtrace import SurvTRACE
+from survtrace.app import create_app
+from survtrace.cli import main
+
+TIMES = [1234567.0, 1234568.0, 400000.0]
+NAMES = [
+    f"{state}_{time}"
+    for state in ("survival", "incidence_1", "incidence_2")
+    for time in (1234567, 1234568, 400000)
+]
+
+
+@pytest.fixture(scope="module")
+def subjects(draw_cohort):
+    X, y = draw_cohort(160, 2)
+    return X, y.assign(duration=y["duration"] * 1e5)
+
+
+@pytest.fixture(scope="module")
+def est(tiny, subjects):
+    """Fitted to durations that need seven digits."""
+    return SurvTRACE(**tiny).fit(*subjects)
+
+
+@pytest.fixture(scope="module")
+def frame(est, subjects):
+    """What the estimator says: event-free first, then each cause, each at all times."""
+    X = subjects[0].head(30)
+    survival = est.predict_survival_function(X, TIMES, as_frame=True)
+    return pd.concat([survival, est.predict_cumulative_incidence(X, TIMES, as_frame=True)], axis=1)
+
+
+@pytest.fixture(scope="module")
+def predicted(est, subjects, tmp_path_factory):
+    """The CSV file of `survtrace predict`, as text."""
+    folder = tmp_path_factory.mktemp("predicted")
+    est.save(folder / "model")
+    subjects[0].head(30).to_csv(folder / "new.csv", index=False)
+    times = ",".join(f"{time:.0f}" for time in TIMES)
+    told = [folder / "model", folder / "new.csv", "--times", times, "--out", folder / "p.csv"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", ["survtrace", "--quiet", "predict", *map(str, told)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    assert not ended.value.code
+    return (folder / "p.csv").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def scored(est, subjects):
+    """The answer of /score to the same table, as text, without the table's own columns."""
+    X = subjects[0].head(30)
+    with TestClient(create_app(est)) as client:
+        content = X.to_csv(index=False).encode()
+        answer = client.post("/score", content=content, params={"times": TIMES})
+    assert answer.status_code == 200, answer.text
+    table = pd.read_csv(io.StringIO(answer.text), dtype=str)
+    assert list(table)[: X.shape[1]] == list(X)
+    return table.iloc[:, X.shape[1] :].to_csv(index=False, lineterminator="\n")
+
+
+differs = partial(pytest.mark.xfail, strict=True, raises=AssertionError)
+
+
+def numbers(text):
+    return pd.read_csv(io.StringIO(text), float_precision="round_trip")
+
+
+def test_a_frame_names_times_that_differ_in_the_seventh_digit(frame):
+    assert list(frame) == NAMES
+
+
+def test_predict_has_the_columns_of_the_frame_in_its_order(predicted, frame):
+    assert list(numbers(predicted)) == list(frame)
+
+
+def test_predict_has_the_numbers_of_the_frame(predicted, frame):
+    pd.testing.assert_frame_equal(
+        numbers(predicted)[NAMES], frame.reset_index(drop=True), rtol=0, atol=1e-14
+    )
+
+
+@differs(reason="predict takes survival as what the incidences leave, a frame computes it")
+def test_predict_has_the_digits_of_the_frame(predicted, frame):
+    pd.testing.assert_frame_equal(
+        numbers(predicted)[NAMES], frame.reset_index(drop=True), check_exact=True
+    )
+
+
+def test_score_has_the_columns_of_the_frame(scored, frame):
+    assert set(numbers(scored)) == set(frame)
+    assert numbers(scored).shape == frame.shape
+
+
+@differs(reason="/score goes by time then state, the others by state then time")
+def test_score_has_the_order_of_the_frame(scored, frame):
+    assert list(numbers(scored)) == list(frame)
+
+
+@differs(reason="/score rounds to six digits")
+def test_score_has_the_numbers_of_the_frame(scored, frame):
+    pd.testing.assert_frame_equal(
+        numbers(scored)[NAMES], frame.reset_index(drop=True), rtol=0, atol=1e-14
+    )
+
+
+@differs(reason="/score rounds to six digits")
+def test_score_has_the_digits_of_predict(scored, predicted):
+    scored, predicted = (pd.read_csv(io.StringIO(t), dtype=str)[NAMES] for t in (scored, predicted))
+    pd.testing.assert_frame_equal(scored, predicted)
