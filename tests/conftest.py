@@ -161,6 +161,16 @@ def without_kernels():
 
 
 @pytest.fixture(scope="session")
+def cluster():
+    """Ray on this machine, with room for two workers: started once, found running and left so."""
+    ray = pytest.importorskip("ray", reason="needs ray: pip install 'survtrace[distributed]'")
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    yield ray
+    ray.shutdown()
+
+
+@pytest.fixture(scope="session")
 def shared_data():
     """The folder with METABRIC and SUPPORT; a test that needs it is skipped where it is not."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"

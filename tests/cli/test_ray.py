@@ -1,9 +1,10 @@
-"""--ray hands the work to survtrace.distributed, and says what it is told."""
+"""--ray hands the work to survtrace.distributed, and says what it is told; once in earnest."""
 
 import builtins
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from survtrace import SurvTRACE, distributed, load
@@ -41,6 +42,28 @@ def test_fit(survtrace, told, table, tmp_path, tiny, three_causes, fitted_three)
     assert told["fit"] == {"n_workers": 3, "use_gpu": False, "storage": str(tmp_path / "shared")}
     X, _ = three_causes
     np.testing.assert_array_equal(load(tmp_path / "m").predict(X), fitted_three.predict(X))
+
+
+@pytest.mark.filterwarnings(r"ignore::DeprecationWarning:ray\..*")
+@pytest.mark.xdist_group("ray")
+def test_fit_by_a_worker_that_is_real(cluster, survtrace, patients, tmp_path, tiny, three_causes):
+    patients.to_parquet(tmp_path / "patients.parquet", index=False)
+    small = [option for name, value in tiny.items() for option in ("--set", f"{name}={value}")]
+    table, model, out = (tmp_path / name for name in ("patients.parquet", "model", "p.csv"))
+    shared = ("--ray", "--workers", 1, "--storage", tmp_path / "shared")
+    ended = survtrace("fit", table, *OUTCOME, *shared, *small, "--out", model)
+    assert ended.code == 0, ended.err
+    est = load(model)
+    assert est.causes_ == [1, 2, 3]
+    assert est.card_["n_subjects"] == 240
+    assert not est.card_["interrupted"]
+    assert len(est.history_) == tiny["max_epochs"] * tiny["n_members"]
+    ended = survtrace("predict", model, table, "--times", "2.5,8", "--id", "patient", "--out", out)
+    assert ended.code == 0, ended.err
+    found = pd.read_csv(out, float_precision="round_trip")
+    assert found.pop("patient").tolist() == patients["patient"].tolist()
+    incidence = est.predict_cumulative_incidence(three_causes[0], [2.5, 8], as_frame=True)
+    pd.testing.assert_frame_equal(found[incidence.columns], incidence, rtol=0, atol=1e-14)
 
 
 def test_predict(survtrace, told, model, table, tmp_path):

@@ -1,16 +1,6 @@
-"""A cluster on this machine, with room for two workers."""
+"""A cohort in files, for the workers of a cluster to share out."""
 
 import pytest
-
-
-@pytest.fixture(scope="session")
-def cluster():
-    """Started once; every function finds it running and leaves it so."""
-    import ray
-
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    yield ray
-    ray.shutdown()
 
 
 @pytest.fixture(scope="session")
