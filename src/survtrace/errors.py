@@ -1,9 +1,25 @@
-"""What can go wrong, whose fault it is, and how errors name a row."""
+"""Errors and warnings: whose fault it is, how they name a row, and whose line a warning names."""
 
+import contextlib
+import functools
+import re
+import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+PACKAGE = str(Path(__file__).parent)
+# Functions of these modules stand between two frames of the package: they call nobody's code else.
+BETWEEN = (contextlib.__file__, functools.__file__)
+
+
+QUOTES = ("'", '"')
+# A quoted name, kept with its digits, or a number that is no part of a name nor a key of a dict.
+STANDING_NUMBER = re.compile(r"""'[^']*'|"[^"]*"|(?<!\w)\d[\d,.]*(?![\w:])""")
 
 
 class Answer(NamedTuple):
@@ -35,6 +51,10 @@ class DataError(SurvtraceError, ValueError):
 
 class SettingError(SurvtraceError, ValueError):
     """A setting of the estimator has a value it cannot take."""
+
+
+class MissingExtraError(DataError, ModuleNotFoundError):
+    """A package of one of the extras is needed and not installed."""
 
 
 class TrainingError(SurvtraceError, RuntimeError):
@@ -78,6 +98,68 @@ class Words(str):
         words = super().__new__(cls, text)
         words.in_command = text if in_command is None else in_command
         return words
+
+
+def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line outside this package that led here, however many calls lie between.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     warn("a column is constant", DataWarning)
+    >>> caught[0].filename.startswith("<doctest")
+    True
+    """
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back and frame.f_code.co_filename.startswith((PACKAGE, *BETWEEN)):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def require(module: str, extra: str, purpose: str) -> Any:
+    """Import a module of an extra, or say which extra to install.
+
+    Examples
+    --------
+    >>> require("no_such_module", "plots", "figures need")
+    Traceback (most recent call last):
+    survtrace.errors.MissingExtraError: figures need no_such_module, which is not installed. \
+Install it with: pip install 'survtrace[plots]'
+    """
+    package = module.partition(".")[0]
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != package:
+            raise
+        raise missing_extra(package, extra, purpose) from None
+
+
+def missing_extra(package: str, extra: str, purpose: str) -> MissingExtraError:
+    """Make the error that says which extra to install."""
+    error = MissingExtraError(
+        f"{purpose} {package}, which is not installed. Install it with: "
+        f"pip install 'survtrace[{extra}]'"
+    )
+    error.name = package
+    return error
+
+
+def kind_of_warning(text: str) -> str:
+    """Reduce a warning to what it is about: numbers that stand alone go, names keep theirs.
+
+    Two chunks of a table that warn of the same thing then say the same, whatever they counted;
+    warnings about two columns stay two.
+
+    Examples
+    --------
+    >>> kind_of_warning("12 of 100 values of 'x1' are unseen") == (
+    ...     kind_of_warning("3 of 80 values of 'x1' are unseen"))
+    True
+    >>> kind_of_warning("unseen: {'x1': 2}") == kind_of_warning("unseen: {'x2': 2}")
+    False
+    """
+    return STANDING_NUMBER.sub(lambda found: found[0] if found[0][0] in QUOTES else "#", text)
 
 
 # What a row is called, and the number of the first: positions from 0 in Python; the command line

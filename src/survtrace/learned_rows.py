@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from survtrace.data.outcome import Outcome
-from survtrace.errors import DataWarning, LearnedRowsWarning
+from survtrace.errors import DataWarning, LearnedRowsWarning, warn
 from survtrace.metrics import censoring_survival
 
 Floats = NDArray[np.float64]
@@ -24,17 +23,16 @@ SEEM_LEARNED = (
 def warn_of_learned_rows(est: Any, outcome: Outcome) -> None:
     """Warn if an estimator is about to be scored on rows it has learned from."""
     if looks_learned(est, outcome):
-        warnings.warn(SEEM_LEARNED, LearnedRowsWarning, stacklevel=3)
+        warn(SEEM_LEARNED, LearnedRowsWarning)
 
 
 def warn_of_interrupted(est: Any) -> None:
     """Warn if the fit of an estimator was interrupted."""
     if est.card_.get("interrupted"):
-        warnings.warn(
+        warn(
             "the fit of this model was interrupted before training had ended; one that ran to its "
             "end predicts better.",
             DataWarning,
-            stacklevel=3,
         )
 
 

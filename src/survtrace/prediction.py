@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ from survtrace.data.covariates import open_table
 from survtrace.data.encoding import Encoding
 from survtrace.data.ranges import warn_of_far_values
 from survtrace.data.real_numbers import real_numbers
-from survtrace.errors import DataError, DataWarning, SettingError, row_name
+from survtrace.errors import DataError, DataWarning, SettingError, row_name, warn
 from survtrace.network.assembly import Network
 
 Array = NDArray[np.float64]
@@ -181,7 +180,7 @@ def read_times(times: ArrayLike | None, cuts: Array, extrapolate: str) -> tuple[
         raise DataError(f"{seen}. Ask for earlier times, or pass extrapolate='nan'.")
     if extrapolate == "nan":
         return asked, beyond
-    warnings.warn(f"{seen}; curves are constant there.", DataWarning, stacklevel=4)
+    warn(f"{seen}; curves are constant there.", DataWarning)
     return asked, None
 
 

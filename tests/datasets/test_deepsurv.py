@@ -42,7 +42,7 @@ def test_training_rows_come_first_and_columns_are_named(tmp_path):
 
 def test_without_h5py_the_error_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(DataError, match=r"pip install survtrace\[datasets\]"):
+    with pytest.raises(DataError, match=r"pip install 'survtrace\[datasets\]"):
         deepsurv._read_arrays(tmp_path / "any.h5", ["x"])
 
 

@@ -24,7 +24,7 @@ from survtrace.app.limits import Limits
 from survtrace.app.schema import CovariateSchema
 from survtrace.curves import Place
 from survtrace.data.covariates import Kind, open_table
-from survtrace.errors import DataError, DataWarning
+from survtrace.errors import DataError, DataWarning, warn
 from survtrace.estimator import SurvTRACE
 from survtrace.explain import attention_rollout
 from survtrace.naming import INCIDENCE, SURVIVAL, column_names
@@ -269,4 +269,4 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _warn(words: str) -> None:
-    warnings.warn(words, DataWarning, stacklevel=3)
+    warn(words, DataWarning)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import uvicorn
 
 from survtrace.app.api import create_app
-from survtrace.errors import SettingError
+from survtrace.errors import SettingError, warn
 from survtrace.learned_rows import warn_of_interrupted
 from survtrace.persistence import load
 
@@ -40,10 +39,9 @@ def serve(
     """
     here = is_loopback(host)
     if not here and token is None:
-        warnings.warn(
+        warn(
             f"{host} can be reached from other machines and there is no token: whoever finds the "
             "server can use it. Pass token=, and put TLS in front.",
-            stacklevel=2,
         )
     est = load(model_path)
     warn_of_interrupted(est)

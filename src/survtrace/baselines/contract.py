@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from survtrace.baselines.design import Design
 from survtrace.data.outcome import Outcome, informative, read_outcome, require_same_subjects
-from survtrace.errors import DataError
+from survtrace.errors import DataError, require
 
 Floats = NDArray[np.float64]
 
@@ -93,14 +92,8 @@ class OneCauseBaseline(Baseline):
 
 
 def library(module: str) -> Any:
-    """A module of an optional library, or a word on how to install it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ImportError(
-            f"this baseline needs {module.partition('.')[0]}, which cannot be imported. "
-            "Install the rivals with: pip install 'survtrace[baselines]'"
-        ) from error
+    """Import a module of an optional library, or say how to install it."""
+    return require(module, "baselines", "this baseline needs")
 
 
 def step_values(knots: Floats, curves: Floats, times: Floats, start: float) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from survtrace.errors import DataError, DataWarning
+from survtrace.errors import DataError, DataWarning, warn
 
 
 def align_rows(X: Any, given: Any, name: str) -> Any:
@@ -24,6 +23,7 @@ def align_rows(X: Any, given: Any, name: str) -> Any:
     Examples
     --------
     >>> X = pd.DataFrame({"age": [61, 47]}, index=["b", "a"])
+    >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     align_rows(X, pd.Series([1, 2], index=["a", "b"]), "y").tolist()
     [2, 1]
@@ -75,11 +75,10 @@ def _order(index: pd.Index[Any], other: pd.Index[Any], name: str) -> NDArray[np.
             f"X and {name} must have the same row labels; {seen}. Build both from the same table, "
             "or go by position: .reset_index(drop=True) on both."
         )
-    warnings.warn(
+    warn(
         f"the rows of X and {name} have the same labels in another order; {name} is taken in the "
         "order of X.",
         DataWarning,
-        stacklevel=6,
     )
     return np.asarray(other.get_indexer(index))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -19,7 +18,7 @@ from survtrace.data.event_labels import (
     same_label,
     sort_causes,
 )
-from survtrace.errors import Answer, DataError, DataWarning
+from survtrace.errors import Answer, DataError, DataWarning, warn
 
 NOBODY = "nobody"  # censored="nobody": every label is a cause
 EMPTY = "empty"  # censored="empty": a subject without a label is censored
@@ -164,11 +163,10 @@ def _warn_of_usual(causes: Sequence[Any], counts: LabelCounts) -> None:
     """Say that a usual word for censored is a cause, because ``censored=`` names others."""
     usual = [label for label in causes if is_usual(label)]
     if usual:
-        warnings.warn(
+        warn(
             f"{shown(counts, usual)} usually means censored; here it is a cause, since other "
             "labels were named as censored. Name it, too, if it is none.",
             DataWarning,
-            stacklevel=5,
         )
 
 
@@ -176,11 +174,10 @@ def _warn_of_codes(causes: Sequence[Any], counts: LabelCounts) -> None:
     """Say that a number far above the others, such as 9 or 99, is a cause."""
     codes = sorted(label for label in causes if isinstance(label, int))
     if len(codes) > 1 and codes[-1] in UNKNOWN_CODES and 2 * codes[-2] < codes[-1]:
-        warnings.warn(
+        warn(
             f"{shown(counts, codes[-1:])} is a cause, but such a number often means that the event "
             "is not known. If so, drop these subjects.",
             DataWarning,
-            stacklevel=5,
         )
 
 
@@ -336,9 +333,8 @@ def _one_spelling(labels: Sequence[Any], counts: LabelCounts) -> dict[Any, Any]:
         best.setdefault(same_label(label), label)
     others = {label: best[same_label(label)] for label in labels if label not in best.values()}
     if others:
-        warnings.warn(
+        warn(
             f"labels that differ only in case or spaces are the same cause: {others}.",
             DataWarning,
-            stacklevel=5,
         )
     return {label: best[same_label(label)] for label in labels}

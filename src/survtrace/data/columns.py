@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
@@ -16,7 +15,7 @@ from survtrace.data.magnitude import beyond_float, require_magnitude
 from survtrace.data.missing import MARKERS, is_plain_number
 from survtrace.data.text_numbers import parse_distinct
 from survtrace.data.units import same_unit
-from survtrace.errors import DataError, DataWarning, row_name
+from survtrace.errors import DataError, DataWarning, row_name, warn
 
 
 class Levels(NamedTuple):
@@ -147,11 +146,10 @@ def _numbers_in_text(
     if read.kinds and not covariate.in_text:
         kinds = sorted({kind for some in read.kinds.values() for kind in some})
         n_changed = np.isin(place, [i for i, text in enumerate(texts) if text in read.kinds]).sum()
-        warnings.warn(
+        warn(
             f"column {covariate.name!r} holds numbers written as text, which it did not in fit: "
             f"{', '.join(kinds)}, in {n_changed} of {len(place)} values. They are read as numbers.",
             DataWarning,
-            stacklevel=4,
         )
     return np.append(read.numbers, np.nan)[place]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
@@ -15,7 +14,7 @@ import pandas as pd
 from scipy import sparse
 
 from survtrace.data.real_numbers import is_complex
-from survtrace.errors import DataError, DataWarning, SettingError
+from survtrace.errors import DataError, DataWarning, SettingError, warn
 
 Kind = Literal["numerical", "categorical"]
 
@@ -208,7 +207,7 @@ def select_columns(
         )
     extra = [name for name in seen if name not in names and name not in left_out]
     if extra:
-        warnings.warn(f"columns not seen in fit are ignored: {extra}.", DataWarning, stacklevel=4)
+        warn(f"columns not seen in fit are ignored: {extra}.", DataWarning)
     return table.select([seen[name] for name in names])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from survtrace.data.covariates import Covariate, select_columns
 from survtrace.data.magnitude import require_within_reach
 from survtrace.data.missing import LEVELS, MARKERS
 from survtrace.data.summary import Counts, Summary, summarise
-from survtrace.errors import DataWarning
+from survtrace.errors import DataWarning, warn
 
 MISSING, UNSEEN = 0, 1
 USUAL = tuple(mark for mark in MARKERS if mark not in LEVELS)
@@ -266,7 +265,7 @@ def warn_of_idle_columns(
         )
     if words:
         in_command = "\n".join(getattr(each, "in_command", each) for each in words)
-        warnings.warn(DataWarning("\n".join(words), in_command=in_command), stacklevel=4)
+        warn(DataWarning("\n".join(words), in_command=in_command))
 
 
 def _copies(covariates: Sequence[Covariate], columns: Sequence[Column]) -> list[str]:
@@ -283,9 +282,8 @@ def _copies(covariates: Sequence[Covariate], columns: Sequence[Column]) -> list[
 
 def _warn_of_unseen(counts: dict[str, int]) -> None:
     if counts:
-        warnings.warn(
+        warn(
             "categories not seen in fit get the unseen token; subjects concerned, by "
             f"column: {counts}.",
             DataWarning,
-            stacklevel=4,
         )

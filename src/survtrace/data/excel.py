@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-import warnings
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from survtrace.data.reading import Reading
-from survtrace.errors import DataError, DataWarning
+from survtrace.errors import DataError, DataWarning, warn
 
 EXCEL = (".xlsx", ".xlsm")
 
@@ -30,7 +29,7 @@ def read_sheet(path: Path, reading: Reading) -> pd.DataFrame:
     if reading.sheet is None and len(names) > 1:
         seen = f"{path.name} has the sheets {names}; {sheet!r} was read. Name another by"
         words = DataWarning(f"{seen} Reading(sheet=...).", in_command=f"{seen} --sheet.")
-        warnings.warn(words, stacklevel=4)
+        warn(words)
     return _with_header(cells, path)
 
 

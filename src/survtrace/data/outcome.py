@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,7 +31,7 @@ from survtrace.data.outcome_columns import (
     require_same_length,
     short,
 )
-from survtrace.errors import Answer, DataError, DataWarning, row_name
+from survtrace.errors import Answer, DataError, DataWarning, row_name, warn
 
 UNKNOWN_DURATIONS = (99, 888, 999, 8888, 9999, 88888, 99999, 999999)
 
@@ -205,28 +204,26 @@ def informative(outcome: Outcome) -> NDArray[np.bool_]:
     """Mark the subjects with any follow-up; those censored at 0 carry none, with one warning."""
     empty = outcome.is_empty
     if empty.any():
-        warn_of_empty(int(empty.sum()), len(outcome), int(np.flatnonzero(empty)[0]), stacklevel=4)
+        warn_of_empty(int(empty.sum()), len(outcome), int(np.flatnonzero(empty)[0]))
     return np.asarray(~empty)
 
 
-def warn_of_empty(n_empty: int, n_subjects: int, first: int, stacklevel: int = 3) -> None:
+def warn_of_empty(n_empty: int, n_subjects: int, first: int) -> None:
     """Say how many subjects are left out because they are censored at once."""
-    warnings.warn(
+    warn(
         f"{n_empty} of {n_subjects} subjects are censored at duration 0 and are left out (first: "
         f"{row_name(first)}); they carry no information.",
         DataWarning,
-        stacklevel=stacklevel,
     )
 
 
 def warn_if_complete(outcome: Outcome) -> None:
     """Say that nobody is censored, if no label was there to say it."""
     if not outcome.censored and (outcome.event > 0).all():
-        warnings.warn(
+        warn(
             f"nobody is censored: all {len(outcome)} subjects have an event. If that is wrong, "
             "mark those without one by 0.",
             DataWarning,
-            stacklevel=4,
         )
 
 
@@ -236,12 +233,11 @@ def warn_of_unknown_durations(outcome: Outcome) -> None:
     others = outcome.duration[outcome.duration < longest].max(initial=0.0)
     n_longest = int((outcome.duration == longest).sum())
     if longest in UNKNOWN_DURATIONS and n_longest > 1 and 2 * others < longest:
-        warnings.warn(
+        warn(
             f"duration is {longest:g} for {n_longest} of {len(outcome)} subjects, and at most "
             f"{others:g} for all others; such a number often means that it is not known. If so, "
             "drop these subjects.",
             DataWarning,
-            stacklevel=4,
         )
 
 

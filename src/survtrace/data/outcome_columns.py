@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from survtrace.data.real_numbers import is_complex, refuse_masked
 from survtrace.data.text_numbers import parse_numbers
-from survtrace.errors import DataError, DataWarning, row_name
+from survtrace.errors import DataError, DataWarning, row_name, warn
 
 EXAMPLE = "for example Surv.from_arrays(event=[0, 1, 2], duration=[3.5, 1.2, 8.0])"
 IN_COMMAND = "Name the columns with --event and --duration."
@@ -144,11 +143,10 @@ def _read_texts(durations: NDArray[Any], first_row: int) -> NDArray[np.float64]:
         )
     texts = sum(isinstance(value, str) and bool(value.strip()) for value in durations)
     changes = "".join(f", {kind}: {n}" for kind, n in read.changes.items())
-    warnings.warn(
+    warn(
         f"durations are written as text; {texts} of {len(durations)} were read as numbers"
         f"{changes} (first: {row_name(first_row)}, {durations[0]!r} is {read.numbers[0]:g}).",
         DataWarning,
-        stacklevel=5,
     )
     return read.numbers
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import gzip
 import sys
-import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from survtrace.data.tables import (
 )
 from survtrace.data.text_files import STANDARD, find_format, remark, text_source
 from survtrace.errors import DataError
+from survtrace.files import replacing
 
 Write = Callable[[pd.DataFrame], None]
 N_ROWS = 16_384
@@ -135,17 +135,12 @@ def appears_whole(path: Path) -> Iterator[Path]:
     """A file to write to beside the path, put in its place at the end or else removed."""
     if path.is_dir():
         raise DataError(f"{path} is a folder. Pass the path of a file to write.")
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield part
-        part.replace(path)
+        with replacing(path) as part:
+            yield part
     except OSError as error:
         reason = error.strerror or error
         raise DataError(f"{path} could not be written ({reason}). Choose another place.") from None
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
 
 
 def _text_pieces(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import NDArray
 
 from survtrace.data.encoding import Encoded, Encoding, Scale
-from survtrace.errors import DataWarning
+from survtrace.errors import DataWarning, warn
 
 # How far beyond the training rows' 1 and 99 % quantiles, in distances between the two, and the
 # share of ordinary rows that may lie there. A table is remarked on if it has five standard errors
@@ -25,6 +23,7 @@ def warn_of_far_values(encoding: Encoding, encoded: Encoded) -> None:
     Examples
     --------
     >>> encoding = Encoding.from_dict({"age": {"mean": 60.0, "deviation": 10.0}})
+    >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     warn_of_far_values(encoding, Encoded(np.ones((1, 1), np.int32), np.array([[55.0]])))
@@ -47,11 +46,10 @@ and predictions are a guess outside.'
                     f"{column.high:.4g}{unit} for {n_far:,} of {len(encoded.rows):,} subject(s)"
                 )
     if found:
-        warnings.warn(
+        warn(
             f"{'; '.join(found)}: nearly all training rows are inside, and predictions are a guess "
             "outside.",
             DataWarning,
-            stacklevel=3,
         )
 
 

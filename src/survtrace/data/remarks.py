@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from survtrace.errors import DataError, DataWarning, Words, row_span, rows_after
+from survtrace.errors import (
+    DataError,
+    DataWarning,
+    Words,
+    kind_of_warning,
+    row_span,
+    rows_after,
+    warn,
+)
 
 
 @contextmanager
@@ -31,9 +38,9 @@ def in_rows(first: int, n_rows: int, told: set[str]) -> Iterator[None]:
             f"{place}{error}", in_command=f"{place}{error.in_command}", answers=error.answers
         ) from None
     for warning in caught:
-        kind = re.sub(r"\d+", "", str(warning.message))
+        kind = kind_of_warning(str(warning.message))
         if kind not in told:
             told.add(kind)
             in_command = f"{place}{getattr(warning.message, 'in_command', warning.message)}"
             words = Words(f"{place}{warning.message}", in_command=in_command)
-            warnings.warn(words, warning.category, stacklevel=3)
+            warn(words, warning.category)

@@ -27,7 +27,7 @@ from survtrace.data.text_files import (
     text_source,
 )
 from survtrace.data.text_numbers import BOTH, parse_distinct, parse_numbers, two_readings
-from survtrace.errors import Answer, DataError, DataWarning
+from survtrace.errors import Answer, DataError, DataWarning, missing_extra
 
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".feather")
 READABLE = (*SUFFIXES, ".txt", ".txt.gz", *EXCEL)
@@ -273,10 +273,8 @@ def readable(path: Path) -> Iterator[None]:
         yield
     except ImportError:
         needed, extra = ("openpyxl", "excel") if path.suffix in EXCEL else ("pyarrow", "parquet")
-        raise DataError(
-            f"{path.name} cannot be read or written without {needed}, which is not installed. "
-            f"Install it with: pip install 'survtrace[{extra}]'"
-        ) from None
+        purpose = f"{path.name} cannot be read or written without"
+        raise missing_extra(needed, extra, purpose) from None
     except UnicodeDecodeError as error:
         raise DataError(
             f"{path.name} could not be read as a table: some letters are not {error.encoding}. "

@@ -8,7 +8,6 @@ import gzip
 import io
 import re
 import sys
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ import pandas as pd
 
 from survtrace.data.reading import Reading
 from survtrace.data.text_numbers import common_decimal
-from survtrace.errors import DataError, DataWarning, Words
+from survtrace.errors import DataError, DataWarning, Words, warn
 
 STANDARD = "-"  # standard input or output, as CSV
 SEPARATORS = (",", ";", "\t", "|")
@@ -152,7 +151,7 @@ def remark(path: Path | StandardInput, remarks: Sequence[str]) -> None:
         words = DataWarning(
             f"{path.name}: {'; '.join(remarks)}.", in_command=f"{path.name}: {in_command}."
         )
-        warnings.warn(words, stacklevel=3)
+        warn(words)
 
 
 def find_decimal(table: pd.DataFrame) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from math import inf
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from survtrace.data.outcome import Outcome
 from survtrace.data.real_numbers import real_numbers
-from survtrace.errors import DataError, DataWarning, SettingError
+from survtrace.errors import DataError, DataWarning, SettingError, warn
 
 
 def quantile_cuts(outcome: Outcome, n_intervals: int) -> NDArray[np.float64]:
@@ -141,7 +140,7 @@ def warn_of_late_events(n_events: Mapping[Any, int], left: Mapping[Any, int], en
             "that ends later"
         )
         words = DataWarning(f"{seen}, by time_grid.", in_command=f"{seen}, by --set time_grid=...")
-        warnings.warn(words, stacklevel=3)
+        warn(words)
 
 
 def warn_of_sparse_causes(events: Mapping[Any, int], n_intervals: int) -> None:
@@ -155,4 +154,4 @@ def warn_of_sparse_causes(events: Mapping[Any, int], n_intervals: int) -> None:
         words = DataWarning(
             f"{seen} lower n_intervals.", in_command=f"{seen} take fewer: --set n_intervals=NUMBER."
         )
-        warnings.warn(words, stacklevel=3)
+        warn(words)

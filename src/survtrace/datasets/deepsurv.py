@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from survtrace.datasets.files import fetch
-from survtrace.errors import DataError
+from survtrace.errors import require
 
 UPSTREAM = "https://raw.githubusercontent.com/jaredleekatzman/DeepSurv/master/experiments/data/"
 
@@ -113,13 +113,7 @@ def _read_cohort(
 
 
 def _read_arrays(path: Path, names: Sequence[str]) -> list[NDArray[Any]]:
-    try:
-        import h5py
-    except ImportError:
-        raise DataError(
-            f"{path.name} is an HDF5 file, and reading it needs h5py, which is not installed. "
-            "Install it with: pip install survtrace[datasets]"
-        ) from None
+    h5py = require("h5py", "datasets", f"{path.name} is an HDF5 file, and reading it needs")
     with h5py.File(path, "r") as file:
         return [
             np.concatenate([file[part][name][()] for part in ("train", "test")]) for name in names

@@ -7,7 +7,6 @@ import http.client
 import os
 import sys
 import time
-import uuid
 from pathlib import Path
 from typing import IO
 from urllib.error import HTTPError
@@ -17,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
 
 from survtrace.errors import DataError
+from survtrace.files import replacing
 
 DATA_HOME = "SURVTRACE_DATA_HOME"
 PAUSES = (1.0, 4.0)  # seconds before the second and the third attempt
@@ -73,14 +73,9 @@ def _user_cache() -> Path:
 
 def _download(path: Path, url: str, sha256: str) -> Path:
     """Write beside the target, check, then rename: nobody ever sees half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
-    try:
+    with replacing(path) as part:
         _transfer_with_retries(url, part, path)
         _require_sha256(part, sha256, f"The publisher may have changed it: {url}", path.name)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
     return path
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from survtrace.errors import DataError
+from survtrace.errors import DataError, require
 
 Cohort = tuple[pd.DataFrame, pd.DataFrame]
 
@@ -165,13 +164,7 @@ def _from_survset(name: str) -> Cohort:
 
 
 def _provider(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError:
-        raise DataError(
-            f"this table comes with the package {module.partition('.')[0]}, which is not "
-            "installed. Install it with: pip install survtrace[public]"
-        ) from None
+    return require(module, "public", "this table comes with the package")
 
 
 def _cohort(

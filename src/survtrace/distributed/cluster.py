@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from survtrace.errors import SettingError, SurvtraceError
+from survtrace.errors import SettingError, SurvtraceError, require
 
 QUIET: dict[str, Any] = {
     "include_dashboard": False,
@@ -26,7 +26,7 @@ def cluster(n_cpus: int = 1, n_gpus: float = 0) -> Iterator[None]:
     A cluster runs where this process is connected already, where the variable RAY_ADDRESS says, or
     on this machine (``ray start``). Only what was started or connected here is ended here.
     """
-    ray = _ray()
+    ray = require("ray", "distributed", "many machines need")
     with _own_handlers():
         if ray.is_initialized():
             yield
@@ -115,18 +115,6 @@ def _require_gpus(wanted: float, there: float) -> None:
             f"{wanted:g} GPUs are needed, and this machine has {there:g}. Take fewer workers or "
             "none with a GPU, or connect to a cluster: set RAY_ADDRESS."
         )
-
-
-def _ray() -> Any:
-    try:
-        import ray
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            "many machines need ray, which is not installed. Install it with: "
-            "pip install 'survtrace[distributed]'",
-            name="ray",
-        ) from None
-    return ray
 
 
 def _ours(error: object) -> SurvtraceError | None:

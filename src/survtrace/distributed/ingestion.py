@@ -19,6 +19,7 @@ from survtrace.data.census import Census, gather
 from survtrace.data.spool import Records, disk_errors, require_space
 from survtrace.distributed.spans import Staff, over_spans, spans_of
 from survtrace.errors import DataError, SettingError
+from survtrace.files import replacing
 from survtrace.training.passes import Counting, Writing
 
 MORE_ROOM = "Pass storage= a folder with more room, which all machines see."
@@ -111,11 +112,9 @@ def _shared_out(files: CohortFiles) -> tuple[list[range], Staff]:
 def _write(write: Writing, home: Path, span: range) -> Written:
     """Write the blocks of a span; done again after a failure, the file is the same."""
     file, sizes, digest = home / f"{span.start:08d}", list[int](), hashlib.sha256()
-    half_written = file.with_suffix(f".{uuid.uuid4().hex}")
-    with disk_errors(home, MORE_ROOM), half_written.open("wb") as out:
+    with disk_errors(home, MORE_ROOM), replacing(file) as part, part.open("wb") as out:
         for records in write(span):
             out.write(records.tobytes())
             digest.update(records.tobytes())
             sizes.append(len(records))
-    half_written.replace(file)
     return Written(file, sizes, digest.digest())

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from survtrace.distributed.cluster import cluster, require_workers
 from survtrace.distributed.spans import Staff, over_spans, spans_of
 from survtrace.errors import DataError
 from survtrace.estimator import SurvTRACE
+from survtrace.files import new_folder
 from survtrace.persistence import load
 from survtrace.streaming import answer
 
@@ -73,7 +72,7 @@ def predict_files(
     columns = list(dict.fromkeys([*keep, *map(str, est.feature_names_in_)]))
     source = _checked(table, columns)
     staff = Staff(n_workers, cpus_per_worker, gpus=1 if use_gpu else 0)
-    with cluster(*staff.in_all), _new_folder(Path(out)) as home:
+    with cluster(*staff.in_all), new_folder(_require_new(Path(out))) as home:
         question = {"times": times, "keep": [*keep], "causes": causes, "std": std}
         files = Files(source, columns, n_rows, home)
         spans = spans_of(source, n_rows, n_workers)
@@ -127,15 +126,8 @@ def _checked(table: str | Path, columns: list[str]) -> Path:
     return path
 
 
-@contextmanager
-def _new_folder(path: Path) -> Iterator[Path]:
-    """A folder beside the path, put in its place at the end or else removed."""
+def _require_new(path: Path) -> Path:
+    """Refuse a path that is taken."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise DataError(f"{path} exists; it is left alone. Pass the path of a new folder.")
-    home = path.absolute().with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
-    home.mkdir(parents=True)
-    try:
-        yield home
-        home.replace(path)
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
+    return path

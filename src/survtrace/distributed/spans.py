@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from survtrace.data.parquet import count_parquet_rows
-from survtrace.errors import DataWarning, SurvtraceError
+from survtrace.errors import DataWarning, SurvtraceError, kind_of_warning, warn
 
 MOST_PIECES = 64  # of a span
 SPANS_PER_WORKER = 4  # so that a slow task does not keep the others waiting
@@ -98,10 +98,10 @@ class Worker:
 
 def _warn_once(remarks: list[Warning], warned: set[str]) -> None:
     for remark in remarks:
-        kind = re.sub(r"in \w+s [\d,]+ to [\d,]+: |\d+", "", str(remark))
+        kind = kind_of_warning(re.sub(r"^in \w+s [\d,]+ to [\d,]+: ", "", str(remark)))
         if kind not in warned:
             warned.add(kind)
-            warnings.warn(remark, stacklevel=4)
+            warn(remark)
 
 
 @contextmanager

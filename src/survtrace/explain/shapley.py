@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from survtrace.errors import DataError, DataWarning, SettingError
+from survtrace.errors import DataError, DataWarning, SettingError, require
 from survtrace.explain.inputs import read_cause, read_frame
 
 Floats = NDArray[np.float64]
@@ -140,13 +139,7 @@ def _global_seed_put_back() -> Iterator[None]:
 
 
 def _shap() -> Any:
-    """The library, or a word on how to install it; it greets matplotlib with warnings."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return importlib.import_module("shap")
-    except ImportError as error:
-        raise ImportError(
-            "attributions need the library shap, which cannot be imported. Install it with: "
-            "pip install 'survtrace[explain]'"
-        ) from error
+    """Import shap, which greets matplotlib with warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return require("shap", "explain", "attributions need")

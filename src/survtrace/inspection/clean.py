@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import pandas as pd
 
 from survtrace.data.covariates import open_table
 from survtrace.data.outcome import read_outcome
-from survtrace.errors import DataWarning
+from survtrace.errors import DataWarning, warn
 from survtrace.inspection.plan import plan_columns
 
 
@@ -53,7 +52,7 @@ def clean_subjects(
     plan = plan_columns(table, outcome, categorical=categorical, columns=columns)
     plan.require_answers()
     if words := plan.words():
-        warnings.warn(words, DataWarning, stacklevel=2)
+        warn(words, DataWarning)
     labels = pd.Series([0, *outcome.causes], dtype=object)
     event = labels.iloc[outcome.event].infer_objects().set_axis(X.index)
     durations = pd.Series(outcome.duration, X.index)

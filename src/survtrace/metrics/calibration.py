@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ from scipy.integrate import trapezoid
 from scipy.stats import norm
 
 from survtrace.data.outcome import Outcome
-from survtrace.errors import DataError, DataWarning, SettingError
+from survtrace.errors import DataError, DataWarning, SettingError, warn
 from survtrace.metrics.inputs import (
     Floats,
     pick_cause,
@@ -185,10 +184,9 @@ def _enough_at_risk(outcome: Outcome, times: Floats, min_at_risk: float) -> NDAr
             "min_at_risk."
         )
     if not enough.all():
-        warnings.warn(
+        warn(
             f"{(~enough).sum()} of {len(times)} times are left out: after {times[enough][-1]:g} "
             f"fewer than {min_at_risk:.0%} of {len(outcome)} subjects are still followed.",
             DataWarning,
-            stacklevel=3,
         )
     return np.asarray(enough)

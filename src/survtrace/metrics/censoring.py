@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataWarning
+from survtrace.errors import DataWarning, warn
 from survtrace.metrics.inputs import Floats, read_outcome
 from survtrace.metrics.nonparametric import StepFunction, event_table
 
@@ -136,10 +135,9 @@ def usable_times(
 
 def _warn(censoring: CensoringSurvival, what: str) -> None:
     """One warning that names the place where it was the user who called: two frames up."""
-    warnings.warn(
+    warn(
         f"the censoring survival is below {censoring.floor:g} or unknown after time "
         f"{censoring.last_usable:.6g}, where {what}. Score up to an earlier time, or set the "
         "floor: y_train=censoring_survival(y_train, floor=...).",
         DataWarning,
-        stacklevel=4,
     )

@@ -7,13 +7,12 @@ compared. All need n log n steps (Antolini's: times one sweep for each of its ti
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataWarning
+from survtrace.errors import DataWarning, warn
 from survtrace.metrics.censoring import usable_cases
 from survtrace.metrics.inputs import (
     Floats,
@@ -198,20 +197,18 @@ def _ends_later(duration: Floats, last: NDArray[np.bool_]) -> Integers:
 def _checked(score: Score, horizon: float | None) -> Score:
     if np.isnan(score):
         until = "" if horizon is None else f" up to the horizon {horizon:g}"
-        warnings.warn(
+        warn(
             f"no pair of subjects can be compared: nobody has a usable event{until} that another "
             "subject outlasts. The concordance is NaN; choose a later horizon.",
             DataWarning,
-            stacklevel=3,
         )
     return score
 
 
 def _warn_before_first(early: NDArray[np.bool_], first: float) -> None:
     if early.any():
-        warnings.warn(
+        warn(
             f"{early.sum()} events come before the first of times, {first:g}; all predictions are "
             "0 there, so their pairs count half. Begin times with the first event.",
             DataWarning,
-            stacklevel=3,
         )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.data.outcome import Outcome
-from survtrace.errors import DataError, DataWarning, SettingError
+from survtrace.errors import DataError, DataWarning, SettingError, warn
 from survtrace.metrics.comparison import Comparison, checked_level
 from survtrace.metrics.inputs import Floats, read_outcome
 
@@ -159,11 +159,10 @@ def _error_and_interval(drawn: Floats, level: float) -> tuple[Any, Any, Any]:
     """Spread and percentiles over the resamples in which the score is defined."""
     undefined = np.isnan(drawn).reshape(len(drawn), -1).any(axis=1).sum()
     if undefined:
-        warnings.warn(
+        warn(
             f"the score is NaN in {undefined} of {len(drawn)} resamples; the interval is that of "
             "the others. Score more subjects, or up to an earlier time.",
             DataWarning,
-            stacklevel=3,
         )
     tail = (1 - level) / 2
     with warnings.catch_warnings():

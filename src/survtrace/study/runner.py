@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -16,6 +15,7 @@ from rich.progress import Progress
 from threadpoolctl import threadpool_limits
 
 from survtrace.errors import DataWarning
+from survtrace.files import replacing
 from survtrace.study.protocol import Task, load_task
 from survtrace.study.scoring import score_method
 
@@ -118,9 +118,8 @@ def _run(work: _Work, method: Method, load: Callable[[str], Task], kept: Path) -
     content = {"settings": settings, "scores": scores.to_dict(orient="records"), "seconds": seconds}
     if hasattr(est, "ridges_"):
         content["ridges"] = dict(zip(map(str, est.causes_), est.ridges_, strict=True))
-    half_written = kept / f".{job.file}.{os.getpid()}"
-    half_written.write_text(json.dumps(content))
-    half_written.replace(kept / job.file)
+    with replacing(kept / job.file) as part:
+        part.write_text(json.dumps(content))
     return job
 
 

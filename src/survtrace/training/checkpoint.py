@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from survtrace.errors import SavedFileError, SettingError
+from survtrace.files import replacing
 from survtrace.training.state import State
 
 FILE = "training.safetensors"
@@ -37,12 +37,8 @@ class Checkpoint:
             "sha256": _digest(tensors),
             "history": state.history.records,
         }
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        half_written = self.path.with_suffix(".part")
-        save_file(tensors, half_written, metadata={"note": json.dumps(note)})
-        with half_written.open("rb") as file:
-            os.fsync(file.fileno())
-        half_written.replace(self.path)
+        with replacing(self.path) as part:
+            save_file(tensors, part, metadata={"note": json.dumps(note)})
 
     def restore(self, state: State) -> int:
         """Load the state if there is one; returns the first epoch still to do."""

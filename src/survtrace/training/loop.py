@@ -1,6 +1,5 @@
 """Every step of training, on one screen."""
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from survtrace.data.batches import Pool, Supply
-from survtrace.errors import TrainingError
+from survtrace.errors import TrainingError, warn
 from survtrace.losses.objective import Tasks, survival_loss, task_weights
 from survtrace.network.assembly import Network, Shape
 from survtrace.training.averaging import RunningAverage
@@ -86,7 +85,7 @@ def train(
     except KeyboardInterrupt:
         if not history.records:
             raise
-        warnings.warn("training was interrupted; the best so far is kept.", stacklevel=2)
+        warn("training was interrupted; the best so far is kept.")
     else:
         history.interrupted = False
     finally:
