@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from survtrace.data.outcome import Outcome, read_outcome
 from survtrace.metrics import d_calibration, d_calibration_incidence
+from survtrace.tables.outcome.outcome import Outcome, read_outcome
 
 RESULTS = Path(__file__).parent / "results" / "calibration_size.json"
 N_REPEATS = 1000

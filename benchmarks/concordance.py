@@ -15,8 +15,8 @@ import numpy as np
 from sksurv.metrics import concordance_index_ipcw
 from sksurv.util import Surv
 
-from survtrace.data.outcome import read_outcome
 from survtrace.metrics import concordance_cause_specific, concordance_paper
+from survtrace.tables.outcome.outcome import read_outcome
 
 N_SUBJECTS, EVENT_SHARE, HORIZON = 143_000, 0.23, 100.0
 AS_THEY_DO = {"ties": "scikit-survival"}

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from survtrace.data.outcome import read_outcome
 from survtrace.metrics import (
     aalen_johansen,
     auc,
@@ -26,6 +25,7 @@ from survtrace.metrics import (
     integrated_brier_score,
     kaplan_meier,
 )
+from survtrace.tables.outcome.outcome import read_outcome
 
 HERE = Path(__file__).parent
 REFERENCE = HERE.parent / "tests" / "agreement" / "r" / "reference.json"

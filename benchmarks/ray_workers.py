@@ -28,13 +28,13 @@ import ray
 import torch
 
 from survtrace import SurvTRACE
-from survtrace.data.batches import Cohort
+from survtrace.batch import Batch
 from survtrace.datasets import make_cohort
 from survtrace.distributed import fit
 from survtrace.losses.objective import objective
 from survtrace.network.assembly import Network
-from survtrace.training.crew import Crew
-from survtrace.training.parameters import gather_gradients
+from survtrace.training.flat_parameters import gather_gradients
+from survtrace.training.process_group import ProcessGroup
 from survtrace.training.step import Step
 
 RESULTS = Path(__file__).parent / "results"
@@ -61,16 +61,16 @@ def disturb(network: Network, seeds: list[int], initialise: Any = Network.initia
 
 
 def take_in_turn(
-    step: Step, cohort: Cohort, subjects: torch.Tensor, weight: torch.Tensor
+    step: Step, cohort: Batch, subjects: torch.Tensor, weight: torch.Tensor
 ) -> torch.Tensor:
     """The step of all workers, share by share, in one process."""
     network, gradient = step.state.network, step.state.gradient
     masks, sums, losses = network.generator.get_state(), torch.zeros_like(gradient), 0.0
     for rank in range(N_WORKERS):
         network.generator.set_state(masks)  # each worker draws those of the whole batch
-        crew = Crew(rank, N_WORKERS)
-        network.share_dropout(crew.part(subjects.shape[1]))
-        own = cohort.take(crew.own(subjects))
+        group = ProcessGroup(rank, N_WORKERS)
+        network.share_dropout(group.part(subjects.shape[1]))
+        own = cohort.take(group.own(subjects))
         parts = objective(*network(own.rows, own.values), own, weight)
         parts = parts * (own.event.shape[1] / subjects.shape[1])
         gather_gradients(parts.sum(), network, gradient)

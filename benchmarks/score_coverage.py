@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from survtrace.data.outcome import Outcome, read_outcome
 from survtrace.metrics import (
     auc_at,
     brier_score_at,
     integrated_brier_score,
 )
+from survtrace.tables.outcome.outcome import Outcome, read_outcome
 
 RESULTS = Path(__file__).parent / "results" / "score_coverage.json"
 N_SUBJECTS, N_REPEATS, N_FIRST = 500, 2000, 300

@@ -21,7 +21,7 @@ import torch
 
 from survtrace import SurvTRACE, load
 from survtrace.datasets import make_cohort
-from survtrace.prediction import choose_device
+from survtrace.inference.predictor import choose_device
 from survtrace.study.protocol import Task, random_splits
 from survtrace.study.scoring import score_predictions
 

@@ -30,10 +30,10 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
 from survtrace import SurvTRACE, kernels
-from survtrace.data.batches import Cohort
+from survtrace.batch import Batch
 from survtrace.datasets import make_cohort
+from survtrace.inference.predictor import choose_device
 from survtrace.losses.hazard import negative_log_likelihood
-from survtrace.prediction import choose_device
 
 RESULTS = Path(__file__).parent / "results"
 N_TRAIN, N_STOP, BATCH = 286_000, 28_600, 1024
@@ -102,13 +102,13 @@ class Work:
         """A whole epoch, validation and all; the first one, which compiles, is left out."""
         return statistics.median(seconds_of(self.estimator(**settings))[1:])
 
-    def yardstick(self) -> tuple[Yardstick, Cohort]:
+    def yardstick(self) -> tuple[Yardstick, Batch]:
         """The plain network, and the encoded cohort it learns from."""
         est = self.estimator(max_epochs=1)
         encoded = est.encoding_.encode(_open(self.X))
         n, shape = self.n_rows, est.network_.shape
         torch.manual_seed(0)
-        batch = Cohort(
+        batch = Batch(
             rows=torch.from_numpy(encoded.rows),
             values=torch.from_numpy(encoded.values),
             interval=torch.randint(0, shape.n_intervals, (n,)),
@@ -123,7 +123,7 @@ class Work:
 
 
 def _open(X: pd.DataFrame) -> Any:
-    from survtrace.data.covariates import open_table
+    from survtrace.tables.covariates.covariates import open_table
 
     return open_table(X)
 
@@ -140,14 +140,14 @@ def seconds_of(est: SurvTRACE) -> list[float]:
     return est.history_.groupby("epoch")["seconds"].first().tolist()
 
 
-def yardstick_epoch(plain: Yardstick, data: Cohort) -> float:
+def yardstick_epoch(plain: Yardstick, data: Batch) -> float:
     """Seconds of an epoch of plain training, and of the loss of as many subjects as stop ours."""
     optimiser = torch.optim.AdamW(plain.parameters(), lr=1e-3, weight_decay=1e-4)
     plain.train()
     wait(data.event)
     began = time.perf_counter()
     for subjects in torch.randperm(len(data.event), device=data.event.device).split(BATCH):
-        batch = Cohort(*(column[subjects] for column in data))
+        batch = Batch(*(column[subjects] for column in data))
         causes, mortality, stay = plain(batch.rows, batch.values)
         likelihood = negative_log_likelihood(causes, batch.interval, batch.fraction, batch.event)
         happened = (batch.event > 0).float()
@@ -161,7 +161,7 @@ def yardstick_epoch(plain: Yardstick, data: Cohort) -> float:
     plain.eval()
     with torch.no_grad():
         for subjects in torch.arange(N_STOP, device=data.event.device).split(4096):
-            batch = Cohort(*(column[subjects] for column in data))
+            batch = Batch(*(column[subjects] for column in data))
             causes, _, _ = plain(batch.rows, batch.values)
             negative_log_likelihood(causes, batch.interval, batch.fraction, batch.event).mean()
     wait(data.event)
@@ -204,11 +204,13 @@ def predict(work: Work, repeats: int) -> dict[str, Any]:
     forecast = est._forecast()
     cuts, at = forecast.on_device(est.time_grid_), forecast.on_device(TIMES).view(1, -1)
 
-    from survtrace import curves
+    from survtrace.inference import curves
 
     def ours() -> Any:
         return [
-            curves.incidence(est.network_.hazards(rows, values).double(), curves.place(at, cuts))
+            curves.incidence(
+                est.network_.hazards(rows, values).double(), curves.locate_times(at, cuts)
+            )
             for rows, values in batches(encoded, forecast._batch_size(), work.device)
         ]
 

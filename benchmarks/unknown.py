@@ -19,10 +19,10 @@ import pandas as pd
 import torch
 
 from survtrace import SurvTRACE
-from survtrace.data.outcome import read_outcome
 from survtrace.datasets.public import PUBLIC
 from survtrace.metrics import aalen_johansen, integrated_brier_score
 from survtrace.study.protocol import load_task
+from survtrace.tables.outcome.outcome import read_outcome
 
 RESULTS = Path(__file__).parent / "results" / "unknown.csv"
 DATA = ["metabric", "support", "flchain", *PUBLIC]

@@ -139,7 +139,6 @@ def fitted(request):
 @pytest.fixture
 def encoder_kernel(monkeypatch):
     """Says whether the encoder's kernel ran: ``trained`` with gradients, ``predicted`` without."""
-    from survtrace import kernels
 
     encode, seen = kernels.encode, SimpleNamespace(trained=0, predicted=0)
 
@@ -155,7 +154,7 @@ def encoder_kernel(monkeypatch):
 @pytest.fixture
 def without_kernels():
     """A context in which everything is computed without kernels."""
-    from survtrace.kernels import plain
+    from survtrace.ops import plain
 
     return plain
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from survtrace import SurvTRACE, kernels, load
+from survtrace import SurvTRACE, load, ops
 from survtrace.datasets import make_cohort
 from survtrace.network.encoder import Encoder, EncoderLayer
 from survtrace.training import step
@@ -88,7 +88,7 @@ def test_the_encoder_is_run_by_a_kernel_that_gives_what_its_layers_give(sizes):
         for parameter in encoder.parameters():
             parameter.normal_(0, 0.2)
         answer = encoder(tokens)
-    with kernels.plain():
+    with ops.plain():
         expected = encoder(tokens)
     trained = encoder(tokens)
     assert "Stack" in trained.grad_fn.name()

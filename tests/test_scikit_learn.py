@@ -20,8 +20,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from survtrace import Surv, SurvTRACE
-from survtrace.data.outcome import read_outcome
 from survtrace.metrics import auc_scorer, brier_scorer, concordance_scorer
+from survtrace.tables.outcome.outcome import read_outcome
 
 FOLDS = KFold(3, shuffle=True, random_state=0)
 

@@ -4,14 +4,13 @@ import pytest
 import torch
 from jaxtyping import TypeCheckError
 
-from survtrace.curves import place
 from survtrace.losses.hazard import negative_log_likelihood
 from survtrace.network.member import MemberLinear
 
 
 def test_a_wrong_number_of_axes_is_caught():
     with pytest.raises(TypeCheckError, match="times"):
-        place(torch.zeros(3), torch.zeros(4))
+        locate_times(torch.zeros(3), torch.zeros(4))
 
 
 def test_axes_that_must_agree_are_compared():

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from survtrace import DataError, SurvTRACE
-from survtrace.data.tables import read_table
 from survtrace.streaming import predict_file
+from survtrace.tables.files.formats import read_table
 
 
 @pytest.fixture

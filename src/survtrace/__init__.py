@@ -20,9 +20,9 @@ from survtrace.errors import (
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
-    from survtrace.data.outcome import Surv
     from survtrace.estimator import SurvTRACE
     from survtrace.persistence import load
+    from survtrace.tables.outcome.outcome import Surv
 
 __version__ = version("survtrace")
 __all__ = [
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 ON_DEMAND = {
-    "Surv": "survtrace.data.outcome",
+    "Surv": "survtrace.tables.outcome.outcome",
     "SurvTRACE": "survtrace.estimator",
     "load": "survtrace.persistence",
 }

@@ -16,24 +16,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from survtrace import curves
-from survtrace.curves import Average, CurveFunction, Place
-from survtrace.data.batches import InMemory
-from survtrace.data.blocks import CohortFiles
-from survtrace.data.covariates import open_table
-from survtrace.data.encoding import Encoding
-from survtrace.data.outcome import (
-    Outcome,
-    informative,
-    read_outcome,
-    require_same_subjects,
-    warn_if_complete,
-    warn_of_unknown_durations,
-)
-from survtrace.data.pairing import pair, read_scored
-from survtrace.data.roles import Roles, is_path, names_columns, read_roles
-from survtrace.data.time_grid import end_follow_up
+from survtrace.cohort.batch_source import MemorySource
+from survtrace.cohort.prepare import Prepared, Subjects, checked_weight, prepare
+from survtrace.cohort.prepare_files import Streamed, prepare_streamed, require_streamable
+from survtrace.cohort.source import CohortFiles
 from survtrace.errors import DataError, SettingError
+from survtrace.inference import curves
+from survtrace.inference.curves import Average, CurveFunction, TimeIndex
+from survtrace.inference.paths import by_path, score_by_path
+from survtrace.inference.predictor import Curve, Forecast, choose_device, read_times
 from survtrace.losses.objective import Tasks
 from survtrace.metrics import censoring_survival, integrated_brier_score
 from survtrace.naming import (
@@ -46,17 +37,26 @@ from survtrace.naming import (
     require_array,
 )
 from survtrace.network.assembly import Network, Shape
-from survtrace.paths import by_path, score_by_path
-from survtrace.prediction import Curve, Forecast, choose_device, read_times
 from survtrace.settings import check_settings, names_of_causes
+from survtrace.tables.covariates.covariates import open_table
+from survtrace.tables.covariates.encoding import Encoding
+from survtrace.tables.outcome.outcome import (
+    Outcome,
+    informative,
+    read_outcome,
+    require_same_subjects,
+    warn_if_complete,
+    warn_of_unknown_durations,
+)
+from survtrace.tables.outcome.pairing import pair, read_scored
+from survtrace.tables.outcome.roles import Roles, is_path, names_columns, read_roles
+from survtrace.tables.outcome.time_grid import end_follow_up
 from survtrace.threads import threads
-from survtrace.training.card import model_card
+from survtrace.cohort.card import model_card
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.history import History
 from survtrace.training.level import recalibrate
 from survtrace.training.loop import Plan, train
-from survtrace.training.preparation import Prepared, Subjects, checked_weight, prepare
-from survtrace.training.streamed import Streamed, prepare_streamed, require_streamable
 from survtrace.training.unknown import Unknown, learn_unknown
 
 Array = NDArray[np.float64]
@@ -329,7 +329,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             _require_plain(conditional_after, return_std)
             return self._functions(X, times, curves.average_survival, [None])[:, 0]
 
-        def curve(hazard: Tensor, at: Place) -> Tensor:
+        def curve(hazard: Tensor, at: TimeIndex) -> Tensor:
             return curves.survival(hazard, at)
 
         found = self._curves(X, times, conditional_after, extrapolate, return_std, curve)
@@ -361,7 +361,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
             every = range(len(self.causes_))
             return self._functions(X, times, curves.average_incidence, every)[:, chosen]
 
-        def curve(hazard: Tensor, at: Place) -> Tensor:
+        def curve(hazard: Tensor, at: TimeIndex) -> Tensor:
             return curves.incidence(hazard, at)[:, :, chosen]
 
         found = self._curves(X, times, conditional_after, extrapolate, return_std, curve)
@@ -386,7 +386,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         chosen = self._cause_index(cause)
 
-        def curve(hazard: Tensor, at: Place) -> Tensor:
+        def curve(hazard: Tensor, at: TimeIndex) -> Tensor:
             return curves.net_incidence(hazard, at)[:, :, chosen]
 
         found = self._curves(X, times, None, extrapolate, return_std, curve)
@@ -479,7 +479,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         cuts = self._forecast().on_device(self.time_grid_)
 
-        def curve(hazard: Tensor, at: Place) -> Tensor:
+        def curve(hazard: Tensor, at: TimeIndex) -> Tensor:
             beyond = max(0.0, float(time) - float(cuts[-1]))
             mean = curves.restricted_mean(hazard, cuts, at)
             return mean + beyond * curves.survival(hazard, at) if beyond else mean
@@ -659,19 +659,19 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         """Train a network; whatever ends the training, the best so far is kept."""
         network = self._network(prepared, plan.seeds)
         device = network.level.device
-        supply = prepared.supply(plan.dropout_seed, plan.seeds, plan.batch_size, device)
+        batch_source = prepared.batch_source(plan.dropout_seed, plan.seeds, plan.batch_size, device)
         history = History()
         try:
-            train(network, supply, plan, history, self.verbose, checkpoint)
+            train(network, batch_source, plan, history, self.verbose, checkpoint)
             if not history.interrupted:
                 unknown = Unknown.of(prepared.encoding, prepared.counts)
-                learn_unknown(network, supply, unknown, self.unknown_steps, plan.dropout_seed)
+                learn_unknown(network, batch_source, unknown, self.unknown_steps, plan.dropout_seed)
         finally:
             if history.records:
                 wanted = self.ips in OUTCOME_DEPENDENT
                 wanted = wanted if self.recalibrate == "auto" else bool(self.recalibrate)
-                if wanted and isinstance(supply, InMemory):
-                    recalibrate(network, supply)
+                if wanted and isinstance(batch_source, MemorySource):
+                    recalibrate(network, batch_source)
                 self._remember(prepared, network, history)
 
     def _network(self, prepared: Prepared | Streamed, seeds: list[int]) -> Network:

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.data.covariates import open_table
 from survtrace.errors import DataError, SettingError
+from survtrace.tables.covariates.covariates import open_table
 
 SURVIVAL, INCIDENCE = "survival", "incidence"
 NET_INCIDENCE, HAZARD = "net_incidence", "cumulative_hazard"

@@ -18,11 +18,11 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from survtrace.data.encoding import Encoding
 from survtrace.errors import SavedFileError
 from survtrace.estimator import SurvTRACE
 from survtrace.metrics import CensoringSurvival
 from survtrace.network.assembly import Network, Shape
+from survtrace.tables.covariates.encoding import Encoding
 
 FORMAT, FORMAT_VERSION = "survtrace", 1
 NOTE, TENSORS = "estimator.json", "tensors.safetensors"

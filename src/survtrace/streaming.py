@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.data.pieces import N_ROWS, read_pieces, write_pieces
-from survtrace.data.reading import Reading
-from survtrace.data.remarks import in_rows
-from survtrace.data.spelling import as_learned, text_columns
 from survtrace.errors import DataError
 from survtrace.estimator import SurvTRACE
 from survtrace.naming import INCIDENCE, SURVIVAL, column_names, prediction_frame
+from survtrace.tables.files.chunk_warnings import warnings_of_rows
+from survtrace.tables.files.chunks import N_ROWS, read_chunks, write_chunks
+from survtrace.tables.files.reading import Reading
+from survtrace.tables.files.text_levels import as_learned, text_columns
 
 Floats = NDArray[np.float64]
 
@@ -84,11 +84,11 @@ def predict_file(
     covariates = [str(name) for name in est.feature_names_in_]
     columns = list(dict.fromkeys([*keep, *covariates]))
     text = text_columns(est.encoding_)
-    pieces = read_pieces(table, columns, verbatim=keep, text=text, reading=reading, n_rows=n_rows)
+    pieces = read_chunks(table, columns, verbatim=keep, text=text, reading=reading, n_rows=n_rows)
     done, told = 0, set[str]()
-    with write_pieces(out) as write:
+    with write_chunks(out) as write:
         for piece in filter(len, pieces):
-            with in_rows(done, len(piece), told):
+            with warnings_of_rows(done, len(piece), told):
                 answers = answer(est, piece, times, keep=keep, causes=causes, std=std)
             write(answers)
             done += len(piece)

@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.progress import Progress
 from sklearn.model_selection import KFold
 
-from survtrace.data.outcome import read_outcome
 from survtrace.errors import SettingError
 from survtrace.estimator import SurvTRACE
+from survtrace.tables.outcome.outcome import read_outcome
 
 Suggest = Callable[[Any], dict[str, Any]]
 Fold = tuple[NDArray[np.int64], NDArray[np.int64]]

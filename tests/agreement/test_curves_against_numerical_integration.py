@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.integrate import cumulative_simpson, quad
 
-from survtrace import curves
+from survtrace.inference import curves
 
 RNG = np.random.default_rng(0)
 CUTS = np.array([0.0, 1.0, 2.5, 7.0])
@@ -32,7 +32,7 @@ def survival_at(time, member, subject):
 
 @pytest.fixture(scope="module")
 def place():
-    return curves.place(TENSORS[2].view(1, -1), TENSORS[1])
+    return curves.locate_times(TENSORS[2].view(1, -1), TENSORS[1])
 
 
 @pytest.mark.parametrize("member", range(3))
@@ -71,7 +71,7 @@ def test_a_fine_grid_of_hazards_gives_any_smooth_law():
     cuts = np.linspace(0, 3, 2001)
     cumulative = np.stack([0.3 * cuts**1.7, 0.1 * np.expm1(0.9 * cuts)])
     hazard = torch.from_numpy(np.diff(cumulative)[None, None])
-    place = curves.place(torch.from_numpy(cuts[1:])[None], torch.from_numpy(cuts))
+    place = curves.locate_times(torch.from_numpy(cuts[1:])[None], torch.from_numpy(cuts))
     survival = np.exp(-cumulative.sum(axis=0))
     np.testing.assert_allclose(curves.survival(hazard, place)[0, 0], survival[1:], rtol=1e-12)
     rates = np.stack([0.3 * 1.7 * cuts**0.7, 0.1 * 0.9 * np.exp(0.9 * cuts)])

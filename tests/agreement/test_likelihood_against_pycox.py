@@ -12,8 +12,8 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from pycox.models.loss import nll_pc_hazard_loss
 
-from survtrace.data.time_grid import locate
 from survtrace.losses.hazard import negative_log_likelihood
+from survtrace.tables.outcome.time_grid import locate
 
 GENERATOR = torch.Generator().manual_seed(0)
 N, M = 200, 5

@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from survtrace.app import create_app
-from survtrace.app.limits import Door, LimitError, Limits, Worker
+from survtrace.app.limits import LimitError, Limits, RequestGuard, Worker
 
 GUARDED = {"/schema": "get", "/importance": "get", "/predict": "post", "/attention": "post"}
 
@@ -108,7 +108,7 @@ def test_a_request_that_dribbles_in_is_ended():
     async def send(message):
         sent.append(message)
 
-    door = Door(app=None, limits=Limits(seconds=0.1))
+    door = RequestGuard(app=None, limits=Limits(seconds=0.1))
     scope = {"type": "http", "path": "/score", "headers": [], "method": "POST"}
     began = time.perf_counter()
     asyncio.run(door(scope, never_ends, send))

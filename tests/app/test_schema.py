@@ -5,7 +5,7 @@ import pytest
 
 from survtrace import SurvTRACE
 from survtrace.app.schema import covariate_schemas, model_schema, slider
-from survtrace.data.encoding import Encoding
+from survtrace.tables.covariates.encoding import Encoding
 
 
 def by_name(est, units=None):

@@ -33,9 +33,9 @@ from survtrace.baselines.pycox_networks import (
     interval_fraction,
 )
 from survtrace.baselines.seeds import seeded
-from survtrace.data.outcome import read_outcome
 from survtrace.datasets import load_metabric, make_cohort
 from survtrace.metrics import concordance_cause_specific
+from survtrace.tables.outcome.outcome import read_outcome
 
 TIMES = np.array([0.1, 0.4, 0.9])
 

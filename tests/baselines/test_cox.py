@@ -9,7 +9,7 @@ from survtrace import DataError, SettingError
 from survtrace.baselines import CauseSpecific, CauseSpecificCox, CoxPH
 from survtrace.baselines.cox import PartialLikelihood, search_ridge
 from survtrace.baselines.design import Design
-from survtrace.data.outcome import Outcome
+from survtrace.tables.outcome.outcome import Outcome
 
 
 def simulated(n_subjects=120, n_columns=4, seed=0, strength=1.0):

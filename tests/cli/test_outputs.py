@@ -144,7 +144,7 @@ def test_a_full_disk_is_noticed_before_the_fit(survtrace, table, tmp_path, small
 
 
 def test_the_room_asked_for_is_that_of_the_parameters(fitted_three, three_causes, tmp_path):
-    from survtrace.cli.fitting import _model_bytes
+    from survtrace.cli.commands.fit import _model_bytes
 
     X, y = three_causes
     fitted_three.save(tmp_path / "m")

@@ -6,9 +6,9 @@ import pytest
 from scipy.integrate import cumulative_trapezoid
 from sksurv.nonparametric import cumulative_incidence_competing_risks
 
-from survtrace.data.outcome import read_outcome
 from survtrace.datasets import Truth, make_cohort
 from survtrace.errors import DataError, SettingError
+from survtrace.tables.outcome.outcome import read_outcome
 
 MONTHS = np.array([1.0, 6.0, 17.0, 60.0, 100.0, 120.0])
 

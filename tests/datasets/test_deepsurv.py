@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from survtrace.data.outcome import read_outcome
 from survtrace.datasets import deepsurv, load_metabric, load_support
 from survtrace.errors import DataError
+from survtrace.tables.outcome.outcome import read_outcome
 
 BESIDE_REPOSITORY = Path(__file__).parents[3] / "shared" / "data"
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from sksurv.datasets import load_flchain as load_reference
 
-from survtrace.data.outcome import read_outcome
 from survtrace.datasets import FLCHAIN_CAUSES, load_flchain
+from survtrace.tables.outcome.outcome import read_outcome
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 from survtrace.baselines import AalenJohansen
-from survtrace.data.outcome import read_outcome
 from survtrace.datasets.public import PUBLIC, load_public
 from survtrace.errors import DataError
 from survtrace.study.protocol import load_task
 from survtrace.study.scoring import score_method
+from survtrace.tables.outcome.outcome import read_outcome
 
 
 class Known(NamedTuple):

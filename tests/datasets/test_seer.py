@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from survtrace.data.outcome import read_outcome
 from survtrace.datasets import SEER_CAUSES, load_seer
 from survtrace.datasets.seer import CATEGORICAL, NUMERICAL, RARE, SEER_COLUMNS
 from survtrace.errors import DataError, SettingError
+from survtrace.tables.outcome.outcome import read_outcome
 
 N_PLAIN = 400
 NODES, SIZE = "Regional nodes examined (1988+)", "CS tumor size (2004-2015)"

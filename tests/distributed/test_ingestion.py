@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from survtrace import DataError
-from survtrace.data.spool import Spooled
-from survtrace.distributed.ingestion import SharedSpool, Written
+from survtrace.cohort.scratch_file import RecordStore
+from survtrace.distributed.ingestion import SharedRecords, Written
 from survtrace.distributed.spans import cut
 
 
@@ -25,18 +25,18 @@ def test_blocks_are_read_from_the_files_they_lie_in(tmp_path):
         file = tmp_path / str(number)
         np.array([(age,) for block in blocks for age in block], dtype).tofile(file)
         parts.append(Written(file, [len(block) for block in blocks], b"x"))
-    spool = SharedSpool(tuple(parts), dtype)
-    assert isinstance(spool, Spooled)
-    assert list(spool.sizes) == [2, 1, 3, 1]
-    assert spool.read([2, 0])["age"].tolist() == [70, 71, 72, 61, 47]
-    assert spool.read([3], length=3)["age"].tolist() == [33, 0, 0]
-    assert spool.read([])["age"].tolist() == []
+    store = SharedRecords(tuple(parts), dtype)
+    assert isinstance(store, RecordStore)
+    assert list(store.sizes) == [2, 1, 3, 1]
+    assert store.read([2, 0])["age"].tolist() == [70, 71, 72, 61, 47]
+    assert store.read([3], length=3)["age"].tolist() == [33, 0, 0]
+    assert store.read([])["age"].tolist() == []
 
 
 def test_a_file_that_has_lost_its_end_is_an_error_not_fewer_rows(tmp_path):
     dtype = np.dtype([("age", np.uint8)])
     np.zeros(3, dtype).tofile(tmp_path / "0")
-    spool = SharedSpool((Written(tmp_path / "0", [2, 2], b"x"),), dtype)
-    assert len(spool.read([0])) == 2
+    store = SharedRecords((Written(tmp_path / "0", [2, 2], b"x"),), dtype)
+    assert len(store.read([0])) == 2
     with pytest.raises(DataError, match="shorter than what was written to it: 1 of 2 records"):
-        spool.read([1])
+        store.read([1])

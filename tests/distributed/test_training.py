@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from survtrace import SettingError, SurvTRACE, estimator, load
-from survtrace.data.blocks import CohortFiles
+from survtrace.cohort.source import CohortFiles
 
 pytest.importorskip("ray", reason="needs ray: pip install 'survtrace[distributed]'")
 
@@ -39,7 +39,7 @@ def killing_once(work, flag):
         def dying(self, *batch):
             nonlocal taken
             taken += 1
-            if self.crew.rank == 1 and taken == 2 * 7 + 3 and not flag.exists():
+            if self.group.rank == 1 and taken == 2 * 7 + 3 and not flag.exists():
                 flag.touch()
                 os.kill(os.getpid(), signal.SIGKILL)
             return step(self, *batch)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from survtrace import DataError
-from survtrace.data.covariates import infer_covariates, open_table
 from survtrace.inspection import plan_columns
+from survtrace.tables.covariates.covariates import infer_covariates, open_table
 
 N = 120
 RNG = np.random.default_rng(0)
@@ -27,8 +27,8 @@ def found(values, name="a", **settings):
 def with_marks(values, *marks):
     """Some of the values replaced by marks."""
     changed = list(values)
-    for place, mark in enumerate(marks):
-        changed[5 * place + 1] = mark
+    for codes, mark in enumerate(marks):
+        changed[5 * codes + 1] = mark
     return changed
 
 

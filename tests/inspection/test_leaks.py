@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from survtrace.data.covariates import open_table
-from survtrace.data.outcome import Outcome
 from survtrace.inspection import plan_columns
+from survtrace.tables.covariates.covariates import open_table
+from survtrace.tables.outcome.outcome import Outcome
 
 N = 300
 RNG = np.random.default_rng(1)

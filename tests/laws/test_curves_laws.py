@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from survtrace import curves
+from survtrace.inference import curves
 
 
 @st.composite
@@ -30,7 +30,7 @@ def anything(draw, largest=1e25, n_causes=None, n_members=None):
 
 
 def at(times, cuts):
-    return curves.place(times.view(1, -1), cuts)
+    return curves.locate_times(times.view(1, -1), cuts)
 
 
 @given(anything())
@@ -88,7 +88,7 @@ def starts(draw, case):
 def conditional(hazard, cuts, start, times):
     """Survival (subject, time) and incidence (subject, cause, time), averaged over members."""
     left, place = curves.after(hazard, cuts, start, times.view(1, -1))
-    share = curves.member_shares(hazard, curves.place(start, cuts))
+    share = curves.member_shares(hazard, curves.locate_times(start, cuts))
     survival = (share * curves.survival(left, place)).sum(0)
     return survival, (share.unsqueeze(2) * curves.incidence(left, place)).sum(0)
 
@@ -111,9 +111,9 @@ def test_the_future_of_survivors_is_coherent_however_few_they_are(data):
 def test_it_is_the_rest_of_the_curve_over_survival_where_that_is_no_rounding_noise(data):
     hazard, cuts, times = data.draw(anything(largest=1.0))
     start = data.draw(starts((hazard, cuts, times)))
-    begin, later = curves.place(start, cuts), torch.maximum(times.view(1, -1), start)
+    begin, later = curves.locate_times(start, cuts), torch.maximum(times.view(1, -1), start)
     alive = curves.survival(hazard, begin).mean(0)
-    place = curves.place(later, cuts)
+    place = curves.locate_times(later, cuts)
     survival, incidence = conditional(hazard, cuts, start, times)
     rest = curves.survival(hazard, place).mean(0) / alive
     torch.testing.assert_close(survival, rest, rtol=1e-12, atol=1e-12)
@@ -188,7 +188,7 @@ def test_a_quantile_inverts_mean_survival(case, level):
     last = curves.survival(hazard, at(cuts[-1:], cuts)).mean(0)
     assert torch.equal(found.isinf(), last > level)
     known = torch.where(found.isinf(), cuts[-1], found)
-    survival = curves.survival(hazard, curves.place(known, cuts)).mean(0)
+    survival = curves.survival(hazard, curves.locate_times(known, cuts)).mean(0)
     torch.testing.assert_close(
         survival, torch.where(found.isinf(), last, level), rtol=0, atol=1e-12
     )

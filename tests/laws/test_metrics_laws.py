@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from survtrace.data.outcome import read_outcome
 from survtrace.errors import DataWarning
 from survtrace.metrics import (
     aalen_johansen,
@@ -29,6 +28,7 @@ from survtrace.metrics import (
 )
 from survtrace.metrics.pairs import pair_totals
 from survtrace.metrics.weights import read_weights
+from survtrace.tables.outcome.outcome import read_outcome
 
 often = settings(deadline=None, max_examples=80)
 CONCORDANCES = [concordance_paper, concordance_cause_specific]

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from survtrace.data.batches import Cohort
+from survtrace.batch import Batch
 from survtrace.losses.objective import Tasks, objective, survival_loss, task_weights
 from survtrace.network.assembly import Network, Shape
 
@@ -10,7 +10,7 @@ N_CAUSES, N_INTERVALS, N_TOKENS = 2, 3, 2
 
 def some_cohort(n_subjects, seed=0):
     rng = torch.Generator().manual_seed(seed)
-    return Cohort(
+    return Batch(
         rows=torch.randint(0, 5, (n_subjects, N_TOKENS), generator=rng),
         values=torch.randn(n_subjects, N_TOKENS, generator=rng),
         interval=torch.randint(0, N_INTERVALS, (n_subjects,), generator=rng),

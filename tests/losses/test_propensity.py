@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from survtrace.data.encoding import Encoded
 from survtrace.losses.propensity import ips_weights, propensities
 from survtrace.settings import IPS_FORMS
+from survtrace.tables.covariates.encoding import Encoded
 
 RNG = np.random.default_rng(0)
 N = 400

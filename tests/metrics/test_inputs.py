@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from survtrace.data.outcome import Outcome, Surv, read_outcome
 from survtrace.metrics import concordance_paper
 from survtrace.metrics.inputs import pick_cause, read_horizon, read_times
+from survtrace.tables.outcome.outcome import Outcome, Surv, read_outcome
 
 EVENT, DURATION = [1, 0, 1], [1.0, 2.0, 3.0]
 

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from survtrace.data.outcome import read_outcome
 from survtrace.errors import DataError
 from survtrace.metrics import StepFunction, aalen_johansen, kaplan_meier, nelson_aalen
 from survtrace.metrics.nonparametric import event_table
+from survtrace.tables.outcome.outcome import read_outcome
 
 TIED = {"event": [1, 1, 0, 2, 0], "duration": [1.0, 1.0, 1.0, 2.0, 3.0]}
 

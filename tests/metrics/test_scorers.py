@@ -5,7 +5,6 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
-from survtrace.data.outcome import Surv, read_outcome
 from survtrace.errors import DataError, SettingError
 from survtrace.metrics import (
     auc_at,
@@ -18,6 +17,7 @@ from survtrace.metrics import (
     concordance_scorer,
     integrated_brier_score,
 )
+from survtrace.tables.outcome.outcome import Surv, read_outcome
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 1))

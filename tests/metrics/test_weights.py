@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from survtrace.data.outcome import read_outcome
 from survtrace.errors import SettingError
 from survtrace.metrics import (
     CensoringSurvival,
@@ -17,6 +16,7 @@ from survtrace.metrics import (
     integrated_brier_score_survival,
 )
 from survtrace.metrics.weights import Part, read_weights
+from survtrace.tables.outcome.outcome import read_outcome
 
 Y = read_outcome({"event": [1, 0, 1, 0, 1, 1], "duration": [1.0, 1.0, 2.0, 2.0, 2.0, 3.0]})
 HALF, CURVES = np.full(6, 0.5), np.full((6, 2), 0.5)

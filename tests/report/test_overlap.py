@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 
 from survtrace import SurvTRACE
-from survtrace.data.outcome import read_outcome
-from survtrace.learned_rows import looks_learned
+from survtrace.evaluation.learned_rows import looks_learned
 from survtrace.report.overlap import check_rows, shared_subjects
 from survtrace.report.page import render
 from survtrace.report.summary import collect
+from survtrace.tables.outcome.outcome import read_outcome
 
 
 def read(subjects):

@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 
 from survtrace import DataError
-from survtrace.data.outcome import read_outcome
 from survtrace.evaluation import evaluate
 from survtrace.explain import permutation_importance
 from survtrace.report import collect
 from survtrace.report.cohort import describe
 from survtrace.report.patients import choose_patients
+from survtrace.tables.outcome.outcome import read_outcome
 
 
 def test_scores_and_importance_are_those_of_their_own_functions(of_three_causes):

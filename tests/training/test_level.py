@@ -3,11 +3,11 @@ import pytest
 import torch
 
 from survtrace import SurvTRACE
-from survtrace.data.batches import InMemory
+from survtrace.cohort.batch_source import MemorySource
+from survtrace.cohort.prepare import prepare
 from survtrace.losses.hazard import exposure
 from survtrace.losses.level import count_events
 from survtrace.training.level import recalibrate
-from survtrace.training.preparation import prepare
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +28,8 @@ def parts(three_causes, tiny):
     return est._network(ready, [1, 2]).eval(), ready
 
 
-def supply(ready, chunk=4096):
-    return InMemory(ready.cohort, ready.draws, [1, 2], 32, chunk)
+def batch_source(ready, chunk=4096):
+    return MemorySource(ready.cohort, ready.draws, [1, 2], 32, chunk)
 
 
 @torch.no_grad()
@@ -49,16 +49,16 @@ def test_afterwards_expected_events_are_the_observed_ones(parts, chunk):
         network.level.fill_(1.0)
         for head in network.causes.heads:
             head.outer.bias += 0.7
-    recalibrate(network, supply(ready, chunk))
+    recalibrate(network, batch_source(ready, chunk))
     expected, observed = expected_and_observed(network, ready)
     assert ((expected - observed).abs() <= 0.5).all()
 
 
 def test_it_forgets_an_earlier_level(parts):
     network, ready = parts
-    recalibrate(network, supply(ready))
+    recalibrate(network, batch_source(ready))
     once = network.level.clone()
-    recalibrate(network, supply(ready))
+    recalibrate(network, batch_source(ready))
     torch.testing.assert_close(network.level, once)
 
 

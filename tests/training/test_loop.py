@@ -5,12 +5,12 @@ import pytest
 import torch
 
 from survtrace import SurvTRACE, TrainingError
-from survtrace.data.batches import Draws, InMemory
+from survtrace.cohort.batch_source import MemorySource, ValidationSplit
+from survtrace.cohort.prepare import prepare
 from survtrace.losses import objective as objective_module
 from survtrace.training import step as step_module
 from survtrace.training.history import History
 from survtrace.training.loop import train, validation_loss
-from survtrace.training.preparation import prepare
 
 SEEDS = [11, 22, 33]
 
@@ -44,11 +44,11 @@ def trained(tiny, ready, members=(0, 1, 2), **changes):
     seeds = [SEEDS[member] for member in members]
     start = est._network(ready, SEEDS) if len(members) == 3 else est._network(ready, seeds)
     plan = est._plan(ready, seeds, base=5)
-    draws = Draws(*(rows[list(members)] for rows in ready.draws))
-    supply = InMemory(ready.cohort, draws, seeds, plan.batch_size)
+    draws = ValidationSplit(*(rows[list(members)] for rows in ready.draws))
+    batch_source = MemorySource(ready.cohort, draws, seeds, plan.batch_size)
     history = History()
-    train(start, supply, plan, history)
-    return start, history.frame(), supply
+    train(start, batch_source, plan, history)
+    return start, history.frame(), batch_source
 
 
 @pytest.fixture(scope="module")
@@ -98,9 +98,9 @@ def matters(name, parameter):
 
 
 def test_each_member_ends_at_its_best_epoch(tiny, ready):
-    network, history, supply = trained(tiny, ready, max_epochs=6, lr=0.05, patience=3)
+    network, history, batch_source = trained(tiny, ready, max_epochs=6, lr=0.05, patience=3)
     best = history.groupby("member")["validation_loss"].min().to_numpy()
-    recomputed = validation_loss(network, supply, [0, 1, 2]).numpy()
+    recomputed = validation_loss(network, batch_source, [0, 1, 2]).numpy()
     np.testing.assert_allclose(recomputed, best, rtol=1e-6)
     assert not network.training
 
@@ -125,9 +125,9 @@ def test_training_ends_when_all_members_have_stopped(tiny, ready):
 
 
 def test_the_validation_loss_does_not_depend_on_its_chunks(ready, together):
-    network, _, supply = together
-    whole = validation_loss(network, supply, [0, 1, 2])
-    in_sevens = InMemory(ready.cohort, ready.draws, SEEDS, 32, chunk=7)
+    network, _, batch_source = together
+    whole = validation_loss(network, batch_source, [0, 1, 2])
+    in_sevens = MemorySource(ready.cohort, ready.draws, SEEDS, 32, chunk=7)
     pieces = validation_loss(network, in_sevens, [0, 1, 2])
     torch.testing.assert_close(whole, pieces)
 

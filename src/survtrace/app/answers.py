@@ -19,16 +19,16 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 from torch import Tensor
 
-from survtrace import curves
 from survtrace.app.limits import Limits
 from survtrace.app.schema import CovariateSchema
-from survtrace.curves import Place
-from survtrace.data.covariates import Kind, open_table
 from survtrace.errors import DataError, DataWarning, warn
 from survtrace.estimator import SurvTRACE
 from survtrace.explain import attention_rollout
+from survtrace.inference import curves
+from survtrace.inference.curves import TimeIndex
+from survtrace.inference.predictor import Forecast, choose_device, read_times
 from survtrace.naming import INCIDENCE, SURVIVAL, column_names
-from survtrace.prediction import Forecast, choose_device, read_times
+from survtrace.tables.covariates.covariates import Kind, open_table
 from survtrace.threads import threads
 
 Array = NDArray[np.float64]
@@ -102,7 +102,7 @@ class Answers:
 
         A covariate not given is unknown.
         """
-        with heard() as words:
+        with collected_warnings() as words:
             asked, mean, deviation = self._states(self._table(subjects), times, after)
         return Prediction.model_construct(
             times=asked.tolist(),
@@ -116,7 +116,7 @@ class Answers:
 
     def attention(self, subject: Mapping[str, Any]) -> Attention:
         """Attention between the covariates of one subject."""
-        with heard() as words:
+        with collected_warnings() as words:
             weights = self.est.attention(self._table([subject]))
         return Attention(
             covariates=list(self.covariates),
@@ -126,7 +126,7 @@ class Answers:
 
     def score(self, content: bytes, times: Sequence[float] | None) -> Scored:
         """A CSV table with the probability of each state at each time added to its columns."""
-        with heard() as words:
+        with collected_warnings() as words:
             table, own = read_csv(content, self.limits.rows)
             missing = [name for name in self.covariates if name not in table]
             if len(missing) == len(self.covariates):
@@ -234,7 +234,7 @@ def read_csv(content: bytes, max_rows: int) -> tuple[pd.DataFrame, pd.DataFrame]
 
 
 @contextmanager
-def heard() -> Iterator[list[str]]:
+def collected_warnings() -> Iterator[list[str]]:
     """Collect what the library warns of, each thing once."""
     words: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
@@ -244,7 +244,7 @@ def heard() -> Iterator[list[str]]:
     words.extend(dict.fromkeys(said))
 
 
-def _all_states(hazard: Tensor, at: Place) -> Tensor:
+def _all_states(hazard: Tensor, at: TimeIndex) -> Tensor:
     survival, incidence = curves.survival(hazard, at), curves.incidence(hazard, at)
     return torch.cat([survival.unsqueeze(2), incidence], dim=2)
 

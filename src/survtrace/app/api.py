@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from survtrace.app.answers import Answers, Attention, Prediction
-from survtrace.app.limits import Door, LimitError, Limits, Worker, refusal
+from survtrace.app.limits import LimitError, Limits, RequestGuard, Worker, refusal
 from survtrace.app.schema import (
     LimitsSchema,
     Schema,
@@ -29,10 +29,10 @@ from survtrace.app.schema import (
     covariate_schemas,
     model_schema,
 )
-from survtrace.data.tables import read_table
 from survtrace.errors import DataError, SettingError, SurvtraceError
 from survtrace.estimator import SurvTRACE
 from survtrace.naming import names_of
+from survtrace.tables.files.formats import read_table
 
 PAGE = Path(__file__).parent / "page"
 PLAIN = [{"type": kind} for kind in ("number", "string", "boolean", "null")]
@@ -177,7 +177,7 @@ def create_app(
     app.add_exception_handler(SurvtraceError, _refuse)
     app.add_exception_handler(RequestValidationError, _refuse_form)
     app.add_exception_handler(HTTPException, _refuse_route)
-    app.add_middleware(Door, limits=limits, token=token)
+    app.add_middleware(RequestGuard, limits=limits, token=token)
     if hosts is not None:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
     return app
@@ -202,7 +202,7 @@ def _open_routes() -> APIRouter:
 def _guarded_routes(
     known: Schema, answers: Answers, worker: Worker, rows: list[Importance] | None
 ) -> APIRouter:
-    """What speaks of the estimator or of subjects; `Door` asks for the token, if there is one."""
+    """What speaks of the estimator or of subjects; `RequestGuard` asks for the token, if any."""
     problems: dict[int | str, dict[str, Any]] = {
         status: {"model": Problem} for status in (400, 401, 408, 413, 422, 429)
     }

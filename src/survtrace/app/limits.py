@@ -93,7 +93,7 @@ class Worker:
             ) from None
 
 
-class Door:
+class RequestGuard:
     """Checks token, size and pace of a request before anything is read of it; adds headers."""
 
     def __init__(self, app: ASGIApp, limits: Limits, token: str | None = None) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
-from survtrace.data.covariates import Kind
-from survtrace.data.encoding import Scale
 from survtrace.estimator import SurvTRACE
 from survtrace.naming import card_events, names_of
+from survtrace.tables.covariates.covariates import Kind
+from survtrace.tables.covariates.encoding import Scale
 
 WITH_UNIT = re.compile(r"(?P<label>.*\S)\s*[(\[](?P<unit>[^()\[\]]+)[)\]]")
 

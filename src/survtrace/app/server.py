@@ -12,7 +12,7 @@ import uvicorn
 
 from survtrace.app.api import create_app
 from survtrace.errors import SettingError, warn
-from survtrace.learned_rows import warn_of_interrupted
+from survtrace.evaluation.learned_rows import warn_of_interrupted
 from survtrace.persistence import load
 
 

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.data.covariates import open_table
-from survtrace.data.outcome import read_outcome
 from survtrace.metrics import aalen_johansen
+from survtrace.tables.covariates.covariates import open_table
+from survtrace.tables.outcome.outcome import read_outcome
 
 
 class AalenJohansen:

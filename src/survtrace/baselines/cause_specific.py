@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from survtrace.baselines.coherence import incidence_of_hazards
 from survtrace.baselines.contract import Floats, OneCauseBaseline
 from survtrace.baselines.cox import CoxPH
-from survtrace.data.covariates import open_table
-from survtrace.data.outcome import Outcome, read_outcome
+from survtrace.tables.covariates.covariates import open_table
+from survtrace.tables.outcome.outcome import Outcome, read_outcome
 
 LEAST_SURVIVAL = 1e-300  # whose logarithm is still finite
 CHUNK_NUMBERS = 4_000_000  # hazards held at a time

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from survtrace.baselines.contract import Baseline, Floats, in_chunks, library
 from survtrace.baselines.design import independent_columns
-from survtrace.data.outcome import Outcome
 from survtrace.errors import TrainingError
+from survtrace.tables.outcome.outcome import Outcome
 
 
 class CompetingRiskForest(Baseline):

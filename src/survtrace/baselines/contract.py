@@ -10,8 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.baselines.design import Design
-from survtrace.data.outcome import Outcome, informative, read_outcome, require_same_subjects
 from survtrace.errors import DataError, require
+from survtrace.tables.outcome.outcome import (
+    Outcome,
+    informative,
+    read_outcome,
+    require_same_subjects,
+)
 
 Floats = NDArray[np.float64]
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from survtrace.baselines.contract import Floats, OneCauseBaseline, step_values
-from survtrace.data.outcome import Outcome
 from survtrace.errors import SettingError, TrainingError
+from survtrace.tables.outcome.outcome import Outcome
 
 SEARCH = "search"
 RIDGES = (1000.0, 100.0, 10.0, 1.0, 0.1)  # largest first: each fit starts from the one before

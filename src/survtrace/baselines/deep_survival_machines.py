@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from survtrace.baselines.coherence import incidence_of_hazards
 from survtrace.baselines.contract import Baseline, Floats, in_chunks
 from survtrace.baselines.seeds import seeded, validation_rows
-from survtrace.data.outcome import Outcome
 from survtrace.errors import TrainingError
+from survtrace.tables.outcome.outcome import Outcome
 
 Family = Literal["weibull", "lognormal"]
 

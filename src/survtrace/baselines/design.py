@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from survtrace.data.covariates import infer_covariates, open_table
-from survtrace.data.encoding import Categories, learn_encoding
+from survtrace.tables.covariates.covariates import infer_covariates, open_table
+from survtrace.tables.covariates.encoding import Categories, learn_encoding
 
 
 class Design:

@@ -29,8 +29,8 @@ from survtrace.baselines.contract import (
     step_values,
 )
 from survtrace.baselines.seeds import seeded, validation_rows
-from survtrace.data.outcome import Outcome
 from survtrace.errors import TrainingError
+from survtrace.tables.outcome.outcome import Outcome
 
 Inputs = NDArray[np.float32]
 Mask = NDArray[np.bool_]

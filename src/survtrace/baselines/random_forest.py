@@ -9,7 +9,7 @@ import numpy as np
 
 from survtrace.baselines.contract import Floats, OneCauseBaseline, in_chunks, library, step_values
 from survtrace.baselines.cox import sksurv_target
-from survtrace.data.outcome import Outcome
+from survtrace.tables.outcome.outcome import Outcome
 
 
 class RandomSurvivalForest(OneCauseBaseline):

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from survtrace.data.batches import draw_validation
-from survtrace.data.outcome import Outcome
+from survtrace.cohort.batch_source import split_validation
+from survtrace.tables.outcome.outcome import Outcome
 
 
 @contextmanager
@@ -50,5 +50,5 @@ def validation_rows(
     """
     seed = int(np.random.default_rng(random_state).integers(2**31))
     marks = np.zeros(len(outcome), dtype=bool)
-    marks[draw_validation(outcome.event, fraction, [seed]).validation[0]] = True
+    marks[split_validation(outcome.event, fraction, [seed]).validation[0]] = True
     return marks

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from survtrace.baselines.contract import Baseline, Floats, library
 from survtrace.baselines.seeds import seeded
-from survtrace.data.outcome import Outcome
+from survtrace.tables.outcome.outcome import Outcome
 
 
 class SurvivalBoost(Baseline):

@@ -12,19 +12,11 @@ from typing import Annotated
 
 import typer
 
-from survtrace.cli import (
-    checking,
-    describing,
-    fitting,
-    holding_out,
-    learning,
-    screen,
-    studying,
-    using,
-)
+from survtrace.cli import screen
+from survtrace.cli.commands import check, describe, fit, hold_out, learn, study, use
+from survtrace.cli.commands.suggest import with_answers
 from survtrace.cli.options import Quiet
 from survtrace.cli.outputs import words_for
-from survtrace.cli.suggesting import with_answers
 from survtrace.errors import SurvtraceError
 
 DEBUG = "SURVTRACE_DEBUG"
@@ -52,22 +44,22 @@ app = typer.Typer(
 
 OUTCOME = "--duration months --event cause"
 EXAMPLES: dict[Callable[..., None], str] = {
-    studying.demo: "survtrace demo --out demo",
-    studying.datasets: "survtrace datasets flchain --out flchain.csv",
-    checking.check: f"survtrace check patients.csv {OUTCOME}",
-    holding_out.split: "survtrace split patients.csv --event cause --id patient --out-train a.csv "
+    study.demo: "survtrace demo --out demo",
+    study.datasets: "survtrace datasets flchain --out flchain.csv",
+    check.check: f"survtrace check patients.csv {OUTCOME}",
+    hold_out.split: "survtrace split patients.csv --event cause --id patient --out-train a.csv "
     "--out-test b.csv",
-    fitting.fit: f"survtrace fit patients.csv {OUTCOME} --id patient --hold-out 0.25 --out model",
-    describing.info: "survtrace info model",
-    using.predict: "survtrace predict model new.csv --times 12,60 --id patient --out out.parquet",
-    using.evaluate: "survtrace evaluate model model-held-out.csv --horizons 12,60",
-    using.explain: "survtrace explain model model-held-out.csv --out importance.csv",
-    using.report: "survtrace report model model-held-out.csv --out report.html",
-    using.serve: "survtrace serve model --port 8000",
-    learning.compare: f"survtrace compare patients.csv {OUTCOME} --id patient",
-    learning.tune: f"survtrace tune learning_rows.parquet {OUTCOME} --trials 50 --out tuning",
-    studying.benchmark: "survtrace benchmark paper-competing --out results --processes 2",
-    studying.figures: "survtrace figures --out figures --ablation ablation/scores.csv",
+    fit.fit: f"survtrace fit patients.csv {OUTCOME} --id patient --hold-out 0.25 --out model",
+    describe.info: "survtrace info model",
+    use.predict: "survtrace predict model new.csv --times 12,60 --id patient --out out.parquet",
+    use.evaluate: "survtrace evaluate model model-held-out.csv --horizons 12,60",
+    use.explain: "survtrace explain model model-held-out.csv --out importance.csv",
+    use.report: "survtrace report model model-held-out.csv --out report.html",
+    use.serve: "survtrace serve model --port 8000",
+    learn.compare: f"survtrace compare patients.csv {OUTCOME} --id patient",
+    learn.tune: f"survtrace tune learning_rows.parquet {OUTCOME} --trials 50 --out tuning",
+    study.benchmark: "survtrace benchmark paper-competing --out results --processes 2",
+    study.figures: "survtrace figures --out figures --ablation ablation/scores.csv",
 }
 for command, example in EXAMPLES.items():
     app.command(epilog=f"Example: {example}")(command)

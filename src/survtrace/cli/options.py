@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from survtrace import SurvTRACE
-    from survtrace.data.reading import Reading
+    from survtrace.tables.files.reading import Reading
 
 
 def _also_before_the_command(context: typer.Context, value: bool) -> bool:
@@ -126,7 +126,7 @@ class TableOptions:
     @property
     def reading(self) -> Reading:
         """How the file is written."""
-        from survtrace.data.reading import Reading
+        from survtrace.tables.files.reading import Reading
 
         sep = {"tab": "\t", r"\t": "\t", "space": " "}.get(self.sep or "", self.sep)
         if self.decimal not in (None, ".", ","):
@@ -213,7 +213,7 @@ def read_subjects(
     frame: pd.DataFrame, columns: OutcomeColumns, how: TableOptions
 ) -> tuple[pd.DataFrame, Any]:
     """Covariates and outcome of a table."""
-    from survtrace.data.tables import require_columns, split_outcome
+    from survtrace.tables.files.formats import require_columns, split_outcome
 
     require_columns(frame.columns, list(how.use or ()))
     return split_outcome(
@@ -225,7 +225,7 @@ def read_scored(
     est: SurvTRACE, table: Path, columns: OutcomeColumns, how: TableOptions
 ) -> tuple[pd.DataFrame, Any]:
     """Covariates and outcome of subjects for a model; columns that fit left out are left out."""
-    from survtrace.data.tables import read_table
+    from survtrace.tables.files.formats import read_table
 
     frame = read_table(table, how.reading)
     known: dict[str, Any] = est.card_.get("table", {})

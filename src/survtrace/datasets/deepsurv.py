@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from survtrace.datasets.files import fetch
+from survtrace.datasets.download import fetch
 from survtrace.errors import require
 
 UPSTREAM = "https://raw.githubusercontent.com/jaredleekatzman/DeepSurv/master/experiments/data/"

@@ -13,7 +13,7 @@ from typing import IO, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from survtrace.datasets.files import DATA_HOME, data_folders
+from survtrace.datasets.download import DATA_HOME, data_folders
 from survtrace.errors import DataError, SettingError
 
 Treatment = Literal["ours", "paper"]

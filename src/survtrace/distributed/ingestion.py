@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from survtrace.data.blocks import CohortFiles
-from survtrace.data.census import Census, gather
-from survtrace.data.spool import Records, disk_errors, require_space
-from survtrace.distributed.spans import Staff, over_spans, spans_of
+from survtrace.cohort.passes import Counting, Writing
+from survtrace.cohort.scratch_file import Records, disk_errors, require_space
+from survtrace.cohort.source import CohortFiles
+from survtrace.cohort.statistics import TableStatistics, gather
+from survtrace.distributed.spans import Workers, map_spans, spans_of
 from survtrace.errors import DataError, SettingError
 from survtrace.files import replacing
-from survtrace.training.passes import Counting, Writing
 
 MORE_ROOM = "Pass storage= a folder with more room, which all machines see."
 
@@ -34,7 +34,7 @@ class Written(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SharedSpool:
+class SharedRecords:
     """Blocks of records in files that all machines see."""
 
     parts: tuple[Written, ...]
@@ -77,14 +77,14 @@ class SharedSpool:
         return records
 
 
-def take_census(count: Counting) -> Census | None:
+def collect_statistics(count: Counting) -> TableStatistics | None:
     """The census of a cohort, taken by many and joined here."""
-    parts = over_spans(*_shared_out(count.files), count)
+    parts = map_spans(*_shared_out(count.files), count)
     return gather((part for part in parts if part is not None), count.covariates)
 
 
 @contextmanager
-def shared_spool(write: Writing, folder: str) -> Iterator[SharedSpool]:
+def shared_records(write: Writing, folder: str) -> Iterator[SharedRecords]:
     """All records in a folder of their own, as long as they are needed."""
     if "://" in folder:
         raise SettingError(
@@ -95,18 +95,18 @@ def shared_spool(write: Writing, folder: str) -> Iterator[SharedSpool]:
     home.mkdir(parents=True)
     try:
         require_space(write.n_bytes, home, MORE_ROOM)
-        parts = over_spans(*_shared_out(write.files), partial(_write, write, home))
-        yield SharedSpool(tuple(parts), write.layout.dtype)
+        parts = map_spans(*_shared_out(write.files), partial(_write, write, home))
+        yield SharedRecords(tuple(parts), write.layout.dtype)
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _shared_out(files: CohortFiles) -> tuple[list[range], Staff]:
+def _shared_out(files: CohortFiles) -> tuple[list[range], Workers]:
     """The blocks of a cohort, and a process for each CPU of the cluster."""
     import ray
 
     n_workers = max(1, int(ray.cluster_resources().get("CPU", 1)))
-    return spans_of(files.path, files.block_rows, n_workers), Staff(n_workers)
+    return spans_of(files.path, files.block_rows, n_workers), Workers(n_workers)
 
 
 def _write(write: Writing, home: Path, span: range) -> Written:

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from survtrace.data.parquet import count_parquet_rows
 from survtrace.errors import DataWarning, SurvtraceError, kind_of_warning, warn
+from survtrace.tables.files.parquet import count_parquet_rows
 
 MOST_PIECES = 64  # of a span
 SPANS_PER_WORKER = 4  # so that a slow task does not keep the others waiting
 
 
-class Staff(NamedTuple):
+class Workers(NamedTuple):
     """How many processes share the spans, and what each takes of the cluster."""
 
     n_workers: int
@@ -52,7 +52,7 @@ def cut(n_pieces: int, n_spans: int) -> list[range]:
     return [range(first, last) for first, last in pairwise(ends)]
 
 
-def over_spans(spans: list[range], staff: Staff, work: Any, *told: Any) -> Iterator[Any]:
+def map_spans(spans: list[range], staff: Workers, work: Any, *told: Any) -> Iterator[Any]:
     """What is said of each span, in order.
 
     ``work`` is a function of a span, or a class whose objects are one; these are made, with what

@@ -12,6 +12,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from survtrace.cohort.prepare import Prepared
+from survtrace.cohort.prepare_files import prepare_streamed
 from survtrace.distributed.cluster import (
     cluster,
     environment,
@@ -19,14 +21,12 @@ from survtrace.distributed.cluster import (
     require_shared,
     require_workers,
 )
-from survtrace.distributed.ingestion import shared_spool, take_census
+from survtrace.distributed.ingestion import collect_statistics, shared_records
 from survtrace.distributed.worker import Arrays, Task, work
 from survtrace.errors import SettingError, SurvtraceError, TrainingError
 from survtrace.estimator import SurvTRACE
 from survtrace.threads import threads
 from survtrace.training.checkpoint import Checkpoint
-from survtrace.training.preparation import Prepared
-from survtrace.training.streamed import prepare_streamed
 
 # Ray looks at its workers every two seconds, which an epoch of a small table would wait for.
 LOOK_OFTEN = {"RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.2"}
@@ -106,8 +106,8 @@ def _require_shares(batch_size: int, n_workers: int) -> None:
 
 def _streaming_to(folder: str) -> Any:
     """How a cohort too large for memory is prepared: by the cluster, on storage that all share."""
-    keep = partial(shared_spool, folder=folder)
-    return partial(prepare_streamed, take=take_census, keep=keep)
+    keep = partial(shared_records, folder=folder)
+    return partial(prepare_streamed, take=collect_statistics, keep=keep)
 
 
 @contextmanager

@@ -10,15 +10,16 @@ from typing import Any, NamedTuple
 import torch
 from numpy.typing import NDArray
 
-from survtrace.data.batches import Cohort, Draws, InMemory
+from survtrace.batch import Batch
+from survtrace.cohort.batch_source import MemorySource, ValidationSplit
+from survtrace.cohort.prepare import Prepared
 from survtrace.errors import SettingError, SurvtraceError, TrainingError
 from survtrace.network.assembly import Network, Shape
 from survtrace.threads import threads
 from survtrace.training.checkpoint import Checkpoint
-from survtrace.training.crew import Crew
 from survtrace.training.history import History
 from survtrace.training.loop import Plan, train
-from survtrace.training.preparation import Prepared
+from survtrace.training.process_group import ProcessGroup
 from survtrace.training.state import State
 
 
@@ -26,21 +27,21 @@ class Arrays(NamedTuple):
     """A cohort in memory as arrays, of which all workers of a machine read one copy."""
 
     cohort: list[NDArray[Any]]
-    draws: Draws
+    draws: ValidationSplit
 
     @classmethod
     def of(cls, prepared: Prepared) -> Arrays:
         """The same cohort; tensors would be copied for each worker."""
         return cls([tensor.numpy() for tensor in prepared.cohort], prepared.draws)
 
-    def supply(
+    def batch_source(
         self, seed: int, seeds: list[int], batch_size: int, device: torch.device
-    ) -> InMemory:
+    ) -> MemorySource:
         """Where training gets its batches from; the seed of the fit itself is not needed."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The given NumPy array is not writable")
-            cohort = Cohort(*map(torch.from_numpy, self.cohort)).to(device)
-            return InMemory(cohort, self.draws, seeds, batch_size)
+            cohort = Batch(*map(torch.from_numpy, self.cohort)).to(device)
+            return MemorySource(cohort, self.draws, seeds, batch_size)
 
 
 @dataclass(frozen=True)
@@ -90,15 +91,15 @@ def work(config: dict[str, Any]) -> SurvtraceError | None:
 
     task: Task = config["task"]
     plan, context, device = task.plan, get_context(), get_device()
-    crew = Crew(context.get_world_rank(), context.get_world_size())
+    group = ProcessGroup(context.get_world_rank(), context.get_world_size())
     cohort = ray.get(config["cohort"])
     network = Network(task.shape)
     network.initialise(plan.seeds)
-    supply = cohort.supply(plan.dropout_seed, plan.seeds, plan.batch_size, device)
-    checkpoint = Reported(task.fingerprint, crew.rank)
+    batch_source = cohort.batch_source(plan.dropout_seed, plan.seeds, plan.batch_size, device)
+    checkpoint = Reported(task.fingerprint, group.rank)
     try:
         with threads(task.n_threads, task.plan.n_tokens(task.shape)):
-            train(network.to(device), supply, plan, History(), False, checkpoint, crew)
+            train(network.to(device), batch_source, plan, History(), False, checkpoint, group)
     except (SettingError, TrainingError) as error:  # all workers meet it at once
         return error
     return None

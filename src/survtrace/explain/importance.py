@@ -11,12 +11,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from survtrace.data.outcome import Outcome, require_same_subjects
-from survtrace.data.pairing import read_scored
 from survtrace.errors import DataWarning, SettingError
 from survtrace.explain.inputs import read_frame, require_fitted
 from survtrace.metrics import Score, censoring_survival, integrated_brier_score
 from survtrace.metrics.comparison import checked_level
+from survtrace.tables.outcome.outcome import Outcome, require_same_subjects
+from survtrace.tables.outcome.pairing import read_scored
 
 
 def permutation_importance(

@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 from sklearn.exceptions import NotFittedError
 
-from survtrace.data.covariates import open_table
 from survtrace.errors import DataError
+from survtrace.tables.covariates.covariates import open_table
 
 
 def require_fitted(est: Any) -> None:

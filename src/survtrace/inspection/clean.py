@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from survtrace.data.covariates import open_table
-from survtrace.data.outcome import read_outcome
 from survtrace.errors import DataWarning, warn
 from survtrace.inspection.plan import plan_columns
+from survtrace.tables.covariates.covariates import open_table
+from survtrace.tables.outcome.outcome import read_outcome
 
 
 def clean_subjects(

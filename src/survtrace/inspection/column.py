@@ -7,8 +7,6 @@ from typing import Any
 
 import narwhals as nw
 
-from survtrace.data.columns import TEXTS
-from survtrace.data.covariates import kind_of
 from survtrace.errors import Answer, DataError
 from survtrace.inspection.dictionary import COVARIATE_KINDS, Entry
 from survtrace.inspection.distinct import present_texts
@@ -16,6 +14,8 @@ from survtrace.inspection.finding import Finding, covariate_of
 from survtrace.inspection.numeric import inspect_numbers
 from survtrace.inspection.texts import are_distinct
 from survtrace.inspection.textual import inspect_texts
+from survtrace.tables.covariates.columns import TEXTS
+from survtrace.tables.covariates.covariates import kind_of
 
 
 def inspect_column(

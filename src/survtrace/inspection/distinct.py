@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from survtrace.data.columns import text_levels
+from survtrace.tables.covariates.columns import text_levels
 
 MANY_LEVELS = 50
 
@@ -54,7 +54,7 @@ class Texts(NamedTuple):
 def present_texts(series: nw.Series[Any], told: tuple[str, ...], usual: Iterable[str]) -> Texts:
     """The texts that are there, and the markers of missing values among them."""
     found = text_levels(series)
-    counts = np.bincount(found.place[found.place >= 0], minlength=len(found.text))
+    counts = np.bincount(found.codes[found.codes >= 0], minlength=len(found.text))
     marks = {"", *lower(told), *usual}
     is_marker = [text.strip().casefold() in marks for text in found.text]
     markers: dict[str, int] = {}
@@ -66,7 +66,7 @@ def present_texts(series: nw.Series[Any], told: tuple[str, ...], usual: Iterable
     own = counts[present]
     if any(text != text.strip() for text in kept):
         kept, own = _stripped(kept, own)
-    return Texts(kept, own, len(found.place) - int(own.sum()), markers)
+    return Texts(kept, own, len(found.codes) - int(own.sum()), markers)
 
 
 def _stripped(texts: list[str], counts: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from survtrace.data.covariates import Covariate, Kind
 from survtrace.errors import Answer
 from survtrace.inspection.dictionary import Entry
 from survtrace.inspection.distinct import rows
+from survtrace.tables.covariates.covariates import Covariate, Kind
 
 Use = Literal["numerical", "categorical", "left out", "question"]
 

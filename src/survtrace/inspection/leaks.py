@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from survtrace.data.columns import Levels
-from survtrace.data.outcome import Outcome
+from survtrace.tables.covariates.columns import Levels
+from survtrace.tables.outcome.outcome import Outcome
 
 N_ENOUGH = 30  # subjects
 N_CASES = 10  # with and without the event
@@ -38,7 +38,7 @@ def find_leak(column: NDArray[np.float64] | Levels, outcome: Outcome) -> Leak | 
     """
     if len(outcome) < N_ENOUGH:
         return None
-    present = column.place >= 0 if isinstance(column, Levels) else ~np.isnan(column)
+    present = column.codes >= 0 if isinstance(column, Levels) else ~np.isnan(column)
     return (
         _of_missingness(present, outcome)
         or _of_levels(column, present, outcome)
@@ -69,19 +69,19 @@ def _of_levels(
     column: NDArray[np.float64] | Levels, present: NDArray[np.bool_], outcome: Outcome
 ) -> Leak | None:
     """Whether levels (few numbers are levels, too) tell who had an event."""
-    place = _places(column, present)
-    if place is None:
+    codes = _places(column, present)
+    if codes is None:
         return None
     n_codes = len(outcome.causes) + 1
-    n_levels = int(place.max()) + 1
-    table = np.bincount(place * n_codes + outcome.event, minlength=n_levels * n_codes)
+    n_levels = int(codes.max()) + 1
+    table = np.bincount(codes * n_codes + outcome.event, minlength=n_levels * n_codes)
     table = table.reshape(n_levels, n_codes)
     totals = table.sum(axis=1)
     if (totals > 0).sum() < 2:
         return None
     for code in range(n_codes):
         cases = int(table[:, code].sum())
-        if min(cases, len(place) - cases) < N_CASES:
+        if min(cases, len(codes) - cases) < N_CASES:
             continue
         label = (
             "whether there was an event"
@@ -96,7 +96,7 @@ def _of_levels(
         right = table[told, code].sum() + (totals - table[:, code])[~told].sum()
         if (
             told.any()
-            and right >= 0.95 * len(place)
+            and right >= 0.95 * len(codes)
             and abs(_phi(table, totals, code, told)) > 0.85
         ):
             return Leak(f"says almost exactly {label}", certain=False)
@@ -118,15 +118,15 @@ def _places(
 ) -> NDArray[np.int64] | None:
     """Each subject's level, missing as one more; None of a column with many."""
     if isinstance(column, Levels):
-        return column.place + 1 if len(column.text) <= MOST_LEVELS else None
+        return column.codes + 1 if len(column.text) <= MOST_LEVELS else None
     some = column[:SAMPLE]
     if len(np.unique(some[~np.isnan(some)])) > MOST_LEVELS:
         return None
-    distinct, place = np.unique(column[present], return_inverse=True)
+    distinct, codes = np.unique(column[present], return_inverse=True)
     if len(distinct) > MOST_LEVELS:
         return None
     whole = np.zeros(len(column), dtype=np.int64)
-    whole[present] = place + 1
+    whole[present] = codes + 1
     return whole
 
 

@@ -9,9 +9,6 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from survtrace.data.columns import numbers
-from survtrace.data.covariates import Covariate
-from survtrace.data.missing import SENTINELS, is_plain_number
 from survtrace.errors import DataError
 from survtrace.inspection.dictionary import Entry
 from survtrace.inspection.distinct import rows
@@ -21,6 +18,9 @@ from survtrace.inspection.texts import (
     is_named_like_a_code,
     is_named_like_an_identifier,
 )
+from survtrace.tables.covariates.columns import numbers
+from survtrace.tables.covariates.covariates import Covariate
+from survtrace.tables.covariates.missing import SENTINELS, is_plain_number
 
 
 def inspect_numbers(series: nw.Series[Any], entry: Entry, told: tuple[str, ...]) -> Finding:

@@ -9,18 +9,23 @@ from typing import Any
 import narwhals as nw
 import pandas as pd
 
-from survtrace.data.columns import Levels, plain_columns, read_column
-from survtrace.data.covariates import Covariate, are_positions, infer_covariates, names_of
-from survtrace.data.missing import MARKERS
-from survtrace.data.outcome import Outcome
-from survtrace.data.summary import summarise
-from survtrace.data.tables import HINTS
-from survtrace.data.text_numbers import common_decimal
 from survtrace.errors import Answer, DataError, Words
 from survtrace.inspection.column import inspect_column
 from survtrace.inspection.dictionary import Entry, read_dictionary, require_names
 from survtrace.inspection.finding import Finding
 from survtrace.inspection.leaks import find_leak
+from survtrace.tables.covariates.columns import Levels, plain_columns, read_column
+from survtrace.tables.covariates.covariates import (
+    Covariate,
+    are_positions,
+    infer_covariates,
+    names_of,
+)
+from survtrace.tables.covariates.missing import MARKERS
+from survtrace.tables.covariates.summary import summarise
+from survtrace.tables.covariates.text_numbers import common_decimal
+from survtrace.tables.files.formats import HINTS
+from survtrace.tables.outcome.outcome import Outcome
 
 OVERRULE = (
     'To overrule it, name the column: SurvTRACE(columns={"name": {"kind": "categorical"}}), kind '
@@ -78,7 +83,7 @@ class Plan:
 
         Examples
         --------
-        >>> from survtrace.data.covariates import open_table
+        >>> from survtrace.tables.covariates.covariates import open_table
         >>> plan = plan_columns(open_table({"lab": ["1,234", "5,678"]}))
         >>> [answer.options for answer in plan.answers]
         [('--decimal', ','), ('--decimal', '.')]
@@ -132,7 +137,7 @@ class Plan:
 
         Examples
         --------
-        >>> from survtrace.data.covariates import open_table
+        >>> from survtrace.tables.covariates.covariates import open_table
         >>> table = open_table({"crp": ["1,5", "<0,6"], "sex": ["f", "unknown"]})
         >>> plan_columns(table).apply(table).to_dict("list")
         {'crp': [1.5, 0.6], 'sex': ['f', nan]}
@@ -162,7 +167,7 @@ def plan_columns(
 
     Examples
     --------
-    >>> from survtrace.data.covariates import open_table
+    >>> from survtrace.tables.covariates.covariates import open_table
     >>> table = open_table({"crp": ["1,5", "<0,6"], "visit": ["2020-01-31", "31.12.2019"]})
     >>> [(found.name, found.use) for found in plan_columns(table).findings]
     [('crp', 'numerical'), ('visit', 'left out')]
@@ -246,7 +251,7 @@ def _idle(table: nw.DataFrame[Any], covariate: Covariate, seen: dict[bytes, str]
         return "all missing"
     if summary.is_constant and not summary.n_missing:
         return "one value in all rows"
-    content = column.place if isinstance(column, Levels) else column
+    content = column.codes if isinstance(column, Levels) else column
     other = seen.setdefault(content.tobytes(), covariate.name)
     return "" if other == covariate.name else f"a copy of {other!r}"
 

@@ -8,11 +8,6 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from survtrace.data.covariates import kind_of
-from survtrace.data.missing import LEVELS, MARKERS
-from survtrace.data.tables import DECIMALS
-from survtrace.data.text_numbers import DistinctNumbers, parse_distinct, two_readings
-from survtrace.data.units import same_unit
 from survtrace.errors import Answer
 from survtrace.inspection.dictionary import Entry
 from survtrace.inspection.distinct import Texts, lower, present_texts, rows
@@ -27,6 +22,11 @@ from survtrace.inspection.texts import (
     is_named_like_an_identifier,
     spellings,
 )
+from survtrace.tables.covariates.covariates import kind_of
+from survtrace.tables.covariates.missing import LEVELS, MARKERS
+from survtrace.tables.covariates.text_numbers import DistinctNumbers, parse_distinct, two_readings
+from survtrace.tables.covariates.units import same_unit
+from survtrace.tables.files.formats import DECIMALS
 
 N_CODES = 20  # whole numbers in text, if not more distinct ones, are codes
 MOST_UNREADABLE = 10  # distinct texts among numbers that are taken for missing

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from survtrace import kernels
-from survtrace.data.batches import Cohort
+from survtrace import ops
+from survtrace.batch import Batch
 from survtrace.losses.auxiliary import annealed, mortality_loss, stay_loss
 from survtrace.losses.hazard import negative_log_likelihood
 
@@ -33,7 +33,7 @@ def task_weights(tasks: Tasks, epoch: int) -> Float[Tensor, " part"]:
 
 
 def survival_loss(
-    cause_logits: Float[Tensor, "member subject cause interval"], batch: Cohort
+    cause_logits: Float[Tensor, "member subject cause interval"], batch: Batch
 ) -> Float[Tensor, " member"]:
     """Mean over subjects of the weighted likelihood, all causes summed (eq. 18, 19)."""
     losses = negative_log_likelihood(cause_logits, batch.interval, batch.fraction, batch.event)
@@ -44,13 +44,13 @@ def objective(
     cause_logits: Float[Tensor, "member subject cause interval"],
     mortality_logit: Float[Tensor, "member subject"],
     predicted_stay: Float[Tensor, "member subject"],
-    batch: Cohort,
+    batch: Batch,
     task_weight: Float[Tensor, " part"],
 ) -> Float[Tensor, "part member"]:
     """Each member's survival, mortality and stay loss, weighted."""
-    if kernels.at_hand(cause_logits):
-        outcomes = kernels.Outcomes(*batch[2:])
-        parts = kernels.losses(cause_logits, mortality_logit, predicted_stay, outcomes)
+    if ops.available(cause_logits):
+        outcomes = ops.Outcomes(*batch[2:])
+        parts = ops.losses(cause_logits, mortality_logit, predicted_stay, outcomes)
         return parts * task_weight.unsqueeze(1)
     mortality = (mortality_loss(mortality_logit, batch.event) * batch.weight).mean(-1)
     stay = (stay_loss(predicted_stay, batch.stay) * batch.weight).mean(-1)

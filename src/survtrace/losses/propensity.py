@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from survtrace.data.encoding import Encoded
+from survtrace.tables.covariates.encoding import Encoded
 
 
 def propensities(

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import trapezoid
 from scipy.stats import norm
 
-from survtrace.data.outcome import Outcome
 from survtrace.errors import DataError, DataWarning, SettingError, warn
 from survtrace.metrics.inputs import (
     Floats,
@@ -26,6 +25,7 @@ from survtrace.metrics.nonparametric import (
     event_table,
     kaplan_meier,
 )
+from survtrace.tables.outcome.outcome import Outcome
 
 
 @dataclass(frozen=True, eq=False)

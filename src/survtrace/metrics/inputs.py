@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.data import outcome as outcomes
-from survtrace.data.outcome import Outcome
-from survtrace.data.real_numbers import real_numbers
 from survtrace.errors import DataError, row_name
+from survtrace.tables.covariates.real_numbers import real_numbers
+from survtrace.tables.outcome import outcome as outcomes
+from survtrace.tables.outcome.outcome import Outcome
 
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-8

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from survtrace.data.outcome import Outcome
 from survtrace.errors import DataError
 from survtrace.metrics.inputs import Floats, read_outcome
+from survtrace.tables.outcome.outcome import Outcome
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.data.outcome import Outcome
 from survtrace.errors import DataError, DataWarning, SettingError, warn
 from survtrace.metrics.comparison import Comparison, checked_level
 from survtrace.metrics.inputs import Floats, read_outcome
+from survtrace.tables.outcome.outcome import Outcome
 
 
 @dataclass(frozen=True, eq=False)

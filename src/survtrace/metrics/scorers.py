@@ -14,7 +14,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.data.outcome import Outcome
 from survtrace.errors import DataError, SettingError
 from survtrace.metrics.auc import Controls, auc_at
 from survtrace.metrics.brier import integrated_brier_score
@@ -24,6 +23,7 @@ from survtrace.metrics.concordance import (
     concordance_paper,
 )
 from survtrace.metrics.inputs import Floats, read_outcome, read_times
+from survtrace.tables.outcome.outcome import Outcome
 
 Mode = Literal["cause_specific", "paper", "antolini"]
 TRUNCATED = {"cause_specific": concordance_cause_specific, "paper": concordance_paper}

@@ -15,10 +15,10 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from survtrace.data.outcome import Outcome
 from survtrace.errors import SettingError
 from survtrace.metrics.censoring import CensoringSurvival, censoring_survival
 from survtrace.metrics.inputs import Floats, read_outcome
+from survtrace.tables.outcome.outcome import Outcome
 
 Ties = Literal["left-limit", "scikit-survival"]
 

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from survtrace import kernels
+from survtrace import ops
 
 
 class Embedding(nn.Module):
@@ -49,8 +49,8 @@ class Embedding(nn.Module):
         kept: Float[Tensor, "subject token"] | None = None,
     ) -> Float[Tensor, "member subject token width"]:
         """Tokens, of which those not ``kept`` are zero."""
-        if self.bias is not None and kernels.at_hand(self.table):
-            return kernels.look_up(self.table, self.bias, rows, values, kept)
+        if self.bias is not None and ops.available(self.table):
+            return ops.lookup(self.table, self.bias, rows, values, kept)
         n_members, n_rows, _ = self.table.shape
         own_table = torch.arange(n_members, device=rows.device).view(-1, 1, 1) * n_rows
         tokens = nn.functional.embedding(rows + own_table, self.table.flatten(0, 1))

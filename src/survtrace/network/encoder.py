@@ -5,10 +5,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import selu
 
-from survtrace import kernels
-from survtrace.kernels import Sizes
+from survtrace import ops
 from survtrace.network.attention import Attention
 from survtrace.network.member import Dropout, MemberLinear
+from survtrace.ops import Sizes
 
 
 class Encoder(nn.ModuleList):
@@ -18,9 +18,9 @@ class Encoder(nn.ModuleList):
         self, tokens: Float[Tensor, "member subject token width"]
     ) -> Float[Tensor, "member subject token width"]:
         layers = [layer for layer in self if isinstance(layer, EncoderLayer)]
-        if kernels.suit(tokens, layers[0].sizes, dropout=self.training and layers[0].drops):
+        if ops.supports(tokens, layers[0].sizes, dropout=self.training and layers[0].drops):
             weights = [layer.side_by_side() for layer in layers]
-            return kernels.encode(tokens, weights, layers[0].sizes)
+            return ops.encode(tokens, weights, layers[0].sizes)
         for layer in layers:
             tokens = layer(tokens)
         return tokens

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from survtrace import kernels
+from survtrace import ops
 
 
 class MemberLinear(nn.Module):
@@ -71,8 +71,8 @@ class Dropout(RandomMask):
             return x
         bits, threshold = self.draw(x.shape[1:], x.device)
         scale = 1 / (1 - self.probability)
-        if kernels.at_hand(x):
-            return kernels.drop(x, bits, threshold, scale)
+        if ops.available(x):
+            return ops.dropout(x, bits, threshold, scale)
         return x * torch.where(bits.view(x.shape[1:]) < threshold, scale, 0.0).to(x.dtype)
 
 

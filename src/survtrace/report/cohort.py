@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from survtrace.data.columns import levels, numbers
-from survtrace.data.covariates import Covariate, open_table
-from survtrace.data.encoding import Categories, Scale
-from survtrace.data.outcome import Outcome
 from survtrace.estimator import SurvTRACE
 from survtrace.metrics import aalen_johansen, censoring_survival
+from survtrace.tables.covariates.columns import levels, numbers
+from survtrace.tables.covariates.covariates import Covariate, open_table
+from survtrace.tables.covariates.encoding import Categories, Scale
+from survtrace.tables.outcome.outcome import Outcome
 
 Floats = NDArray[np.float64]
 Quartiles = tuple[float, float, float]
@@ -85,7 +85,7 @@ def describe(est: SurvTRACE, X: Any, outcome: Outcome) -> CohortSummary:
 
     Examples
     --------
-    >>> from survtrace.data.outcome import read_outcome
+    >>> from survtrace.tables.outcome.outcome import read_outcome
     >>> from survtrace.datasets import make_cohort
     >>> X, y = make_cohort(300, random_state=0)
     >>> est = SurvTRACE(n_members=1, max_epochs=1, random_state=0, verbose=False).fit(X, y)
@@ -126,7 +126,7 @@ def _median_follow_up(outcome: Outcome) -> float:
 def _covariate(table: Any, covariate: Covariate, column: Scale | Categories) -> CovariateSummary:
     if isinstance(column, Categories):
         found = levels(table, covariate)
-        texts = pd.Series([*found.text, None], dtype=object).iloc[found.place]
+        texts = pd.Series([*found.text, None], dtype=object).iloc[found.codes]
         counts = texts.value_counts()
         unseen = int(counts[~counts.index.isin(column.levels)].sum())
         shares = tuple((str(level), int(count)) for level, count in counts.items())

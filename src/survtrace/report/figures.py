@@ -23,8 +23,8 @@ from survtrace.plots import (
     plot_scores_over_time,
     plot_stacked,
 )
+from survtrace.report.baselines import FLOOR
 from survtrace.report.patients import Patient
-from survtrace.report.rivals import FLOOR
 from survtrace.report.summary import Summary
 
 NARROW, SMALL = (3.3, 5.4), (4.6, 3.4)  # inches: a third and half of the page wide

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from survtrace.data.covariates import open_table
-from survtrace.data.outcome import Outcome
 from survtrace.estimator import SurvTRACE
-from survtrace.learned_rows import SEEM_LEARNED, holds_learned, looks_learned
+from survtrace.evaluation.learned_rows import SEEM_LEARNED, holds_learned, looks_learned
+from survtrace.tables.covariates.covariates import open_table
+from survtrace.tables.outcome.outcome import Outcome
 
 Floats = NDArray[np.float64]
 Subjects = tuple[pd.DataFrame, Outcome]

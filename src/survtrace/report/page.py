@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from survtrace.data.pieces import appears_whole
 from survtrace.estimator import SurvTRACE
 from survtrace.naming import Names, card_events, card_words
 from survtrace.persistence import load
+from survtrace.report.baselines import FLOOR
 from survtrace.report.figures import MOST_COVARIATES, draw
 from survtrace.report.progress import progress_of_steps
-from survtrace.report.rivals import FLOOR
-from survtrace.report.scoring import OURS, Scores
+from survtrace.report.scores import OURS, Scores
 from survtrace.report.summary import Summary, collect
+from survtrace.tables.files.chunks import written_whole
 
 TITLE = "Report on a SurvTRACE model"
 NONE, SPACE, MINUS = "\N{EN DASH}", "\N{NO-BREAK SPACE}", "\N{MINUS SIGN}"
@@ -81,7 +81,7 @@ def write_report(
     """
     est = est_or_path if isinstance(est_or_path, SurvTRACE) else load(est_or_path)
     draws: dict[str, Any] = {"n_repeats": n_repeats, "random_state": random_state}
-    with progress_of_steps(verbose) as tell, appears_whole(Path(path)) as part:
+    with progress_of_steps(verbose) as tell, written_whole(Path(path)) as part:
         summary = collect(est, X, y, train=train, tell=tell, **draws)
         tell("drawing")
         part.write_text(render(summary, title=title), encoding="utf-8")

@@ -12,9 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from survtrace.data.covariates import open_table, select_columns
-from survtrace.data.outcome import Outcome, require_same_subjects
-from survtrace.data.pairing import read_scored
 from survtrace.errors import DataError, DataWarning, LearnedRowsWarning
 from survtrace.estimator import SurvTRACE
 from survtrace.explain import covariate_relevance, faithfulness, permutation_importance
@@ -25,7 +22,10 @@ from survtrace.report.fit import FitSummary, describe_fit
 from survtrace.report.overlap import Subjects, check_rows
 from survtrace.report.patients import Patients, choose_patients
 from survtrace.report.progress import Tell, say_nothing
-from survtrace.report.scoring import Scores, score
+from survtrace.report.scores import Scores, score
+from survtrace.tables.covariates.covariates import open_table, select_columns
+from survtrace.tables.outcome.outcome import Outcome, require_same_subjects
+from survtrace.tables.outcome.pairing import read_scored
 
 MOST_SHUFFLED, FEWEST_SUBJECTS = 50_000, 1_000  # rows predicted for importance; subjects of these
 

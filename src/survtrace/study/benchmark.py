@@ -10,8 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-from survtrace.data.reading import Reading
-from survtrace.data.tables import read_table, split_outcome
 from survtrace.errors import SettingError
 from survtrace.inspection import clean_subjects
 from survtrace.metrics import corrected_t_test
@@ -21,6 +19,8 @@ from survtrace.study.protocol import SEER, Task, load_task, random_splits
 from survtrace.study.runner import Job, Method, run_jobs
 from survtrace.study.search import Choice, search_settings, searched_settings
 from survtrace.study.tables import as_latex, as_markdown, compare_with, differences, summarise
+from survtrace.tables.files.formats import read_table, split_outcome
+from survtrace.tables.files.reading import Reading
 
 MOST_FOREST_ROWS = 50_000
 

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from survtrace.data.outcome import read_outcome
 from survtrace.datasets import (
     Truth,
     load_flchain,
@@ -19,10 +18,11 @@ from survtrace.datasets import (
     load_support,
     make_cohort,
 )
-from survtrace.datasets.files import data_folders
+from survtrace.datasets.download import data_folders
 from survtrace.datasets.public import PUBLIC
 from survtrace.errors import DataError
 from survtrace.metrics.weights import Ties
+from survtrace.tables.outcome.outcome import read_outcome
 
 Rows = NDArray[np.int64]
 VALIDATION = ":val"

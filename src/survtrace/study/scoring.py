@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from survtrace.data.outcome import read_outcome
 from survtrace.metrics import (
     aalen_johansen_calibration,
     brier_score,
@@ -20,6 +19,7 @@ from survtrace.metrics import (
     integrated_brier_score,
 )
 from survtrace.study.protocol import Split, Task
+from survtrace.tables.outcome.outcome import read_outcome
 
 SCORES = ("C25", "C50", "C75", "B25", "B50", "B75", "IBS", "AJ", "truth")
 

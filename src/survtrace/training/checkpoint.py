@@ -83,7 +83,7 @@ def _digest(tensors: dict[str, torch.Tensor]) -> str:
 def _tensors(state: State) -> dict[str, torch.Tensor]:
     """Every tensor of the state, by name."""
     stopping, average = state.stopping, state.average
-    moments = state.optimiser.state[state.whole]
+    moments = state.optimiser.state[state.flat_parameters]
     return {
         "stopping.best_loss": stopping.best_loss,
         "stopping.best_epoch": stopping.best_epoch,
@@ -91,15 +91,15 @@ def _tensors(state: State) -> dict[str, torch.Tensor]:
         "stopping.best": stopping.best,
         "average.average": average.average,
         "average.n_steps": average.n_steps,
-        "parameters": state.whole,
+        "parameters": state.flat_parameters,
         **{f"optimiser.{name}": value for name, value in moments.items()},
     }
 
 
 def _restore_optimiser(state: State, tensors: dict[str, torch.Tensor]) -> None:
     prefix = "optimiser."
-    state.optimiser.state[state.whole] = {
-        name.removeprefix(prefix): value.to(state.whole.device)
+    state.optimiser.state[state.flat_parameters] = {
+        name.removeprefix(prefix): value.to(state.flat_parameters.device)
         for name, value in tensors.items()
         if name.startswith(prefix)
     }

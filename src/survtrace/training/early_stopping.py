@@ -8,13 +8,13 @@ from torch import Tensor
 class EarlyStopping:
     """Remembers every member's best validation loss, its epoch, and the parameters of then."""
 
-    def __init__(self, whole: Float[Tensor, "member parameter"], patience: int) -> None:
-        n_members, device = len(whole), whole.device
+    def __init__(self, flat_parameters: Float[Tensor, "member parameter"], patience: int) -> None:
+        n_members, device = len(flat_parameters), flat_parameters.device
         self.patience = patience
         self.best_loss = torch.full((n_members,), torch.inf, device=device)
         self.best_epoch = torch.full((n_members,), -1, device=device)
         self.stopped = torch.zeros(n_members, dtype=torch.bool, device=device)
-        self.best = whole.detach().clone()
+        self.best = flat_parameters.detach().clone()
 
     @property
     def learning(self) -> Int[Tensor, " learning"]:
@@ -24,7 +24,7 @@ class EarlyStopping:
     @torch.no_grad()
     def update(
         self,
-        whole: Float[Tensor, "learning parameter"],
+        flat_parameters: Float[Tensor, "learning parameter"],
         loss: Float[Tensor, " learning"],
         epoch: int,
     ) -> Bool[Tensor, " learning"]:
@@ -35,5 +35,5 @@ class EarlyStopping:
         self.best_loss[better] = loss[improved]
         self.best_epoch[better] = epoch
         self.stopped[members] = epoch - self.best_epoch[members] >= self.patience
-        self.best[better] = whole.detach()[improved]
+        self.best[better] = flat_parameters.detach()[improved]
         return improved

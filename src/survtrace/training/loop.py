@@ -8,20 +8,20 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from survtrace.data.batches import Pool, Supply
+from survtrace.cohort.batch_source import BatchSource, EpochChunk
 from survtrace.errors import TrainingError, warn
 from survtrace.losses.objective import Tasks, survival_loss, task_weights
 from survtrace.network.assembly import Network, Shape
 from survtrace.training.averaging import RunningAverage
 from survtrace.training.checkpoint import Checkpoint
-from survtrace.training.crew import Crew
 from survtrace.training.early_stopping import EarlyStopping
+from survtrace.training.flat_parameters import gather_parameters, release
 from survtrace.training.history import History, progress_bar
-from survtrace.training.parameters import gather_parameters, release
+from survtrace.training.process_group import ProcessGroup
 from survtrace.training.state import State
-from survtrace.training.step import Recorded, Step
+from survtrace.training.step import GraphedStep, Step
 
-ALONE = Crew()
+ALONE = ProcessGroup()
 
 
 @dataclass(frozen=True)
@@ -46,19 +46,19 @@ class Plan:
 
 def train(
     network: Network,
-    supply: Supply,
+    batch_source: BatchSource,
     plan: Plan,
     history: History,
     verbose: bool | str = False,
     checkpoint: Checkpoint | None = None,
-    crew: Crew = ALONE,
+    group: ProcessGroup = ALONE,
 ) -> None:
     """Train all members together; each ends at its own best epoch, even if training breaks off."""
     device = network.level.device
-    state = begin(network, plan, supply.n_steps, history)
+    state = begin(network, plan, batch_source.n_steps, history)
     stopping = state.stopping
     first = checkpoint.restore(state) if checkpoint else 0
-    step = prepare_step(state, plan, crew)
+    step = prepare_step(state, plan, group)
     try:
         with progress_bar(verbose, plan.max_epochs, device) as bar, tensor_cores(device):
             for epoch in range(first, plan.max_epochs):
@@ -68,18 +68,20 @@ def train(
                 network.train()
                 network.seed_dropout(plan.dropout_seed + epoch)
                 weight = task_weights(plan.tasks, epoch).to(device)
-                losses = [walk(step, pool, weight) for pool in supply.training(members, epoch)]
-                training = crew.add_up(torch.cat(losses))
+                losses = [
+                    walk(step, pool, weight) for pool in batch_source.training(members, epoch)
+                ]
+                training = group.all_reduce(torch.cat(losses))
                 _require_finite(training, epoch)
-                with state.average.in_place(state.whole):
-                    validation = validation_loss(network, supply, members, crew)
+                with state.average.in_place(state.flat_parameters):
+                    validation = validation_loss(network, batch_source, members, group)
                     _require_finite_validation(validation, members, epoch)
-                    improved = stopping.update(state.whole, validation, epoch)
+                    improved = stopping.update(state.flat_parameters, validation, epoch)
                 history.add(epoch, members, training.mean(0), validation, improved)
                 bar.show(epoch, stopping.best_loss, stopping.stopped)
                 if stopping.stopped[members].any():
                     state.keep(~stopping.stopped[members])
-                    step = prepare_step(state, plan, crew)
+                    step = prepare_step(state, plan, group)
                 if checkpoint:
                     checkpoint.save(epoch, state)
     except KeyboardInterrupt:
@@ -95,7 +97,7 @@ def train(
 
 
 def walk(
-    step: Step | Recorded, pool: Pool, task_weight: Float[Tensor, " part"]
+    step: Step | GraphedStep, pool: EpochChunk, task_weight: Float[Tensor, " part"]
 ) -> Float[Tensor, "step part member"]:
     """Take the steps of a pool; their losses lie side by side, lest each pin a page of memory."""
     n_steps, n_members, _ = pool.order.shape
@@ -122,41 +124,49 @@ def tensor_cores(device: torch.device) -> Iterator[None]:
 
 def begin(network: Network, plan: Plan, n_steps: int, history: History) -> State:
     """The state before the first step."""
-    whole = gather_parameters(network)
+    flat_parameters = gather_parameters(network)
     optimiser = torch.optim.AdamW(
-        [whole],
+        [flat_parameters],
         lr=plan.lr,
         weight_decay=plan.weight_decay,
         foreach=False,
-        fused=not whole.is_cuda,  # made for many tensors, it would use one multiprocessor for one
-        capturable=whole.is_cuda,
+        # Made for many tensors, it would use one multiprocessor of a GPU for one.
+        fused=not flat_parameters.is_cuda,
+        capturable=flat_parameters.is_cuda,
     )
-    average = RunningAverage(whole, plan.averaging * n_steps)
-    return State(network, whole, optimiser, average, EarlyStopping(whole, plan.patience), history)
+    average = RunningAverage(flat_parameters, plan.averaging * n_steps)
+    return State(
+        network,
+        flat_parameters,
+        optimiser,
+        average,
+        EarlyStopping(flat_parameters, plan.patience),
+        history,
+    )
 
 
-def prepare_step(state: State, plan: Plan, crew: Crew) -> Step | Recorded:
+def prepare_step(state: State, plan: Plan, group: ProcessGroup) -> Step | GraphedStep:
     """A step for the members that are left, recorded where the device can do that."""
-    step = Step(state, plan.clip_norm, crew)
-    return Recorded(step) if state.whole.is_cuda and crew.size == 1 else step
+    step = Step(state, plan.clip_norm, group)
+    return GraphedStep(step) if state.flat_parameters.is_cuda and group.size == 1 else step
 
 
 @torch.no_grad()
 def validation_loss(
-    network: Network, supply: Supply, members: list[int], crew: Crew = ALONE
+    network: Network, batch_source: BatchSource, members: list[int], group: ProcessGroup = ALONE
 ) -> Float[Tensor, " member"]:
     """Survival loss of each member on its own validation subjects; the auxiliary tasks aside."""
     network.eval()
     total = torch.zeros(len(members) + 1, device=network.level.device)
-    for pool in supply.validation(members):
+    for pool in batch_source.validation(members):
         for subjects in pool.order:
-            own = crew.own(subjects)
+            own = group.own(subjects)
             if own.shape[1] > 0:
                 batch = pool.cohort.take(own)
                 logits = network.cause_logits(batch.rows, batch.values)
                 total[:-1] += survival_loss(logits, batch) * own.shape[1]
                 total[-1] += own.shape[1]
-    crew.add_up(total)
+    group.all_reduce(total)
     return total[:-1] / total[-1]
 
 

@@ -6,12 +6,12 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from survtrace import kernels
+from survtrace import ops
 from survtrace.network.assembly import Network
 from survtrace.training.averaging import RunningAverage
 from survtrace.training.early_stopping import EarlyStopping
+from survtrace.training.flat_parameters import hold
 from survtrace.training.history import History
-from survtrace.training.parameters import hold
 
 
 def clip_by_member(gradient: Float[Tensor, "member parameter"], largest: float) -> None:
@@ -25,7 +25,7 @@ class State:
     """The network with its parameters as one tensor, optimiser, average, best so far, history."""
 
     network: Network
-    whole: nn.Parameter
+    flat_parameters: nn.Parameter
     optimiser: torch.optim.Optimizer
     average: RunningAverage
     stopping: EarlyStopping
@@ -34,20 +34,20 @@ class State:
     @property
     def gradient(self) -> Tensor:
         """The gradient by all parameters, written anew in every step."""
-        if self.whole.grad is None:
-            self.whole.grad = torch.zeros_like(self.whole)
-        return self.whole.grad
+        if self.flat_parameters.grad is None:
+            self.flat_parameters.grad = torch.zeros_like(self.flat_parameters)
+        return self.flat_parameters.grad
 
     @torch.no_grad()
     def advance(self, clip_norm: float) -> None:
         """Clip the gradient of each member, take a step of the optimiser, update the average."""
-        moments = self.optimiser.state.get(self.whole)
-        if moments and self.whole.is_cuda and kernels.at_hand(self.whole):
+        moments = self.optimiser.state.get(self.flat_parameters)
+        if moments and self.flat_parameters.is_cuda and ops.available(self.flat_parameters):
             self._advance_at_once(clip_norm, moments)
             return
         clip_by_member(self.gradient, clip_norm)
         self.optimiser.step()
-        self.average.update(self.whole)
+        self.average.update(self.flat_parameters)
 
     def _advance_at_once(self, clip_norm: float, moments: dict[str, Tensor]) -> None:
         """The same by a kernel; the optimiser's own memory is used."""
@@ -55,22 +55,22 @@ class State:
         moments["step"] += 1
         average.n_steps += 1
         rates = (group["lr"], group["weight_decay"], *group["betas"], group["eps"])
-        kernels.update(
-            self.whole.data,
+        ops.update(
+            self.flat_parameters.data,
             self.gradient,
             moments,
             average.average,
-            [clip_norm, *rates, 1 / average.horizon],
+            [clip_norm, *rates, 1 / average.window],
         )
 
     @torch.no_grad()
     def keep(self, members: Bool[Tensor, " member"]) -> None:
         """Go on with some of the members; the others cost nothing from now on."""
-        moments = self.optimiser.state.pop(self.whole, {})
-        self.whole = nn.Parameter(self.whole[members])
-        self.optimiser.param_groups[0]["params"] = [self.whole]
-        self.optimiser.state[self.whole] = {
+        moments = self.optimiser.state.pop(self.flat_parameters, {})
+        self.flat_parameters = nn.Parameter(self.flat_parameters[members])
+        self.optimiser.param_groups[0]["params"] = [self.flat_parameters]
+        self.optimiser.state[self.flat_parameters] = {
             name: value[members] if value.dim() else value for name, value in moments.items()
         }
         self.average.average = self.average.average[members]
-        hold(self.network, self.whole.data)
+        hold(self.network, self.flat_parameters.data)

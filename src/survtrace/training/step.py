@@ -10,11 +10,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from survtrace.data.batches import Cohort
+from survtrace.batch import Batch
 from survtrace.losses.objective import objective
 from survtrace.network.assembly import Logits
-from survtrace.training.crew import Crew
-from survtrace.training.parameters import gather_gradients
+from survtrace.training.flat_parameters import gather_gradients
+from survtrace.training.process_group import ProcessGroup
 from survtrace.training.state import State
 
 N_WARM = 3
@@ -23,45 +23,45 @@ N_WARM = 3
 class Step:
     """Forward, loss, backward, clipping, optimiser, running average."""
 
-    def __init__(self, state: State, clip_norm: float, crew: Crew) -> None:
+    def __init__(self, state: State, clip_norm: float, group: ProcessGroup) -> None:
         self.state = state
         self.clip_norm = clip_norm
-        self.crew = crew
+        self.group = group
 
     def __call__(
         self,
-        cohort: Cohort,
+        cohort: Batch,
         subjects: Int[Tensor, "member row"],
         task_weight: Float[Tensor, " part"],
     ) -> Float[Tensor, "part member"]:
         """Take one step and tell this process's share of each member's losses."""
-        state, crew = self.state, self.crew
+        state, group = self.state, self.group
         network = state.network
-        own = crew.own(subjects)
-        if crew.size > 1:
-            network.share_dropout(crew.part(subjects.shape[1]))
+        own = group.own(subjects)
+        if group.size > 1:
+            network.share_dropout(group.part(subjects.shape[1]))
         batch = cohort.take(own)
         logits: Logits = network(batch.rows, batch.values)
         parts = objective(*logits, batch, task_weight)
-        if crew.size > 1:
+        if group.size > 1:
             parts = parts * (own.shape[1] / subjects.shape[1])
         gather_gradients(parts.sum(), network, state.gradient)
-        crew.add_up(state.gradient)
+        group.all_reduce(state.gradient)
         state.advance(self.clip_norm)
         return parts.detach()
 
 
-class Tape(NamedTuple):
+class CudaGraph(NamedTuple):
     """A recorded step: the graph, what it reads, and what it writes."""
 
     graph: torch.cuda.CUDAGraph
-    cohort: Cohort
+    cohort: Batch
     subjects: Tensor
     task_weight: Tensor
     parts: Tensor
 
 
-class Recorded:
+class GraphedStep:
     """The same step, replayed from a CUDA graph: a step costs one launch, not a hundred.
 
     The first steps are taken as they are, then one is recorded. A batch of another shape is taken
@@ -72,20 +72,20 @@ class Recorded:
     def __init__(self, step: Step) -> None:
         self.step = step
         self.n_taken = 0
-        self.tape: Tape | None = None
-        self.latest: Cohort | None = None
+        self.tape: CudaGraph | None = None
+        self.latest: Batch | None = None
         self.weight: Tensor | None = None
 
     def __call__(
         self,
-        cohort: Cohort,
+        cohort: Batch,
         subjects: Int[Tensor, "member row"],
         task_weight: Float[Tensor, " part"],
     ) -> Float[Tensor, "part member"]:
         """Take one step and tell each member's losses, which the next step overwrites."""
         self.n_taken += 1
         if self.n_taken <= N_WARM:
-            with aside():
+            with side_stream():
                 return self.step(cohort, subjects, task_weight)
         if self.n_taken == N_WARM + 1:
             self.tape = self._record(cohort, subjects, task_weight)
@@ -103,7 +103,7 @@ class Recorded:
         tape.graph.replay()
         return tape.parts
 
-    def _record(self, cohort: Cohort, subjects: Tensor, task_weight: Tensor) -> Tape | None:
+    def _record(self, cohort: Batch, subjects: Tensor, task_weight: Tensor) -> CudaGraph | None:
         graph, subjects, task_weight = torch.cuda.CUDAGraph(), subjects.clone(), task_weight.clone()
         generator = self.step.state.network.generator
         try:
@@ -114,16 +114,16 @@ class Recorded:
         except RuntimeError:  # an operation that cannot be recorded
             return None
         self.latest = cohort
-        return Tape(graph, cohort, subjects, task_weight, parts)
+        return CudaGraph(graph, cohort, subjects, task_weight, parts)
 
 
-def _fits(tape: Tape, cohort: Cohort, subjects: Tensor) -> bool:
+def _fits(tape: CudaGraph, cohort: Batch, subjects: Tensor) -> bool:
     same_pool = cohort.event.shape == tape.cohort.event.shape
     return same_pool and subjects.shape == tape.subjects.shape
 
 
 @contextmanager
-def aside() -> Iterator[None]:
+def side_stream() -> Iterator[None]:
     """A stream of its own, in step with the current one, as recording asks of the steps before."""
     current, own = torch.cuda.current_stream(), torch.cuda.Stream()
     own.wait_stream(current)

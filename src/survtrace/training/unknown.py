@@ -16,11 +16,12 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from survtrace.data.batches import Cohort, Supply
-from survtrace.data.encoding import Encoding
+from survtrace.batch import Batch
+from survtrace.cohort.batch_source import BatchSource
 from survtrace.losses.objective import survival_loss
 from survtrace.network.assembly import Network
-from survtrace.training.card import CohortCounts
+from survtrace.tables.covariates.encoding import Encoding
+from survtrace.cohort.card import CohortCounts
 
 LEARNING_RATE = 0.05
 # The share of a subject's covariates that are hidden is drawn evenly from 0 to this; above 1 all
@@ -59,7 +60,7 @@ class Unknown(NamedTuple):
         return cls(*(torch.tensor(rows, dtype=torch.int64) for rows in (missing, unseen, learned)))
 
     def hide(
-        self, batch: Cohort, generator: torch.Generator
+        self, batch: Batch, generator: torch.Generator
     ) -> tuple[Int[Tensor, "member subject token"], Float[Tensor, "member subject token"]]:
         """Rows and values of a batch in which covariates are hidden, the same for all members."""
         _, n_subjects, n_tokens = batch.rows.shape
@@ -71,7 +72,7 @@ class Unknown(NamedTuple):
 
 
 def learn_unknown(
-    network: Network, supply: Supply, unknown: Unknown, n_steps: int, seed: int
+    network: Network, batch_source: BatchSource, unknown: Unknown, n_steps: int, seed: int
 ) -> None:
     """Take ``n_steps`` of Adam on the rows that say "unknown", at a rate that falls to zero."""
     if n_steps == 0 or len(unknown.learned) == 0:
@@ -82,7 +83,7 @@ def learn_unknown(
     falling = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, total_iters=n_steps)
     generator = torch.Generator().manual_seed(seed)
     network.eval()
-    for batch in _batches(supply, network.shape.n_members, n_steps):
+    for batch in _batches(batch_source, network.shape.n_members, n_steps):
         hidden_rows, values = unknown.hide(batch, generator)
         loss = survival_loss(network.cause_logits(hidden_rows, values), batch).sum()
         (gradient,) = torch.autograd.grad(loss, [table])
@@ -93,11 +94,11 @@ def learn_unknown(
             table[:, learned] = rows
 
 
-def _batches(supply: Supply, n_members: int, n_steps: int) -> Iterator[Cohort]:
+def _batches(batch_source: BatchSource, n_members: int, n_steps: int) -> Iterator[Batch]:
     """So many batches of the training subjects of each member, epoch after epoch."""
     epoch = 0
     while True:
-        for pool in supply.training(list(range(n_members)), epoch):
+        for pool in batch_source.training(list(range(n_members)), epoch):
             for subjects in pool.order:
                 if n_steps == 0:
                     return

@@ -1,0 +1,35 @@
+"""The named columns of a batch: all that a step of training knows of its subjects."""
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from survtrace import ops
+
+
+class Batch(NamedTuple):
+    """Everything a step needs to know of each subject; indexing with (member, row) makes a batch.
+
+    ``weight`` is the sample weight (mean 1), ``ips`` the weight of each cause's loss.
+    """
+
+    rows: Int[Tensor, "*subject token"]
+    values: Float[Tensor, "*subject token"]
+    interval: Int[Tensor, "*subject"]
+    fraction: Float[Tensor, "*subject"]
+    event: Int[Tensor, "*subject"]
+    stay: Float[Tensor, "*subject"]
+    weight: Float[Tensor, "*subject"]
+    ips: Float[Tensor, "*subject cause"]
+
+    def take(self, subjects: Int[Tensor, "member row"]) -> "Batch":
+        """The batch in which member m sees the subjects of row m."""
+        if ops.available(self.values):
+            return Batch(*ops.take(self, subjects))
+        return Batch(*(tensor[subjects] for tensor in self))
+
+    def to(self, device: torch.device) -> "Batch":
+        """The same cohort on another device."""
+        return Batch(*(tensor.to(device) for tensor in self))

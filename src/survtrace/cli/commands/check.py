@@ -1,0 +1,341 @@
+"""The command check: what each column of a table is, before anything is learned from it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from survtrace.cli import screen
+from survtrace.cli.commands.suggest import (
+    as_options,
+    fit_command,
+    repeated_rows,
+    sentinel_options,
+    subject_column,
+    table_options,
+    with_answers,
+)
+from survtrace.cli.options import (
+    Categorical,
+    Drop,
+    Ids,
+    Json,
+    MaybeDuration,
+    MaybeEvent,
+    OutcomeColumns,
+    Quiet,
+    Table,
+    TableOptions,
+    reads_table,
+    rows_as_in,
+)
+from survtrace.errors import Answer, DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from survtrace.inspection import Finding, Plan
+    from survtrace.tables.outcome.outcome import Outcome
+
+_DURATION = re.compile(
+    r"time|duration|day|month|year|week|follow|surviv|tage|monat|jahr|dauer|(^|_)(t|os|pfs|dfs|rfs)($|_)",
+    re.IGNORECASE,
+)
+_EVENT = re.compile(
+    r"event|status|death|dead|died|decease|outcome|cens|cause|relapse|recur|vital|ereignis|tod",
+    re.IGNORECASE,
+)
+MOST_LABELS = 20
+
+
+@reads_table(learning=True)
+def check(
+    table: Table,
+    duration: MaybeDuration = None,
+    event: MaybeEvent = None,
+    ids: Ids = None,
+    drop: Drop = None,
+    categorical: Categorical = None,
+    write: Annotated[
+        Path | None, typer.Option(help="Draft a data dictionary, to be edited, for --columns.")
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    *,
+    how: TableOptions,
+) -> None:
+    """Show what each column of a table is, what fit will do with it and why, and what looks wrong.
+
+    Nothing is learned or changed. At the end stands the command that comes next.
+    """
+    from survtrace.inspection import plan_columns, read_dictionary
+    from survtrace.tables.covariates.covariates import open_table
+    from survtrace.tables.files.formats import require_columns
+
+    said: dict[str, Sequence[str] | None] = {
+        "--id": ids,
+        "--drop": drop,
+        "--categorical": categorical,
+    }
+    with rows_as_in(table):
+        frame = _read(table, how)
+        entries = read_dictionary(how.dictionary)
+        duration = duration or _with_kind(entries, "duration")
+        event = event or _with_kind(entries, "event")
+        side_stream = [name for name in (*(ids or ()), *(drop or ()), duration, event) if name]
+        require_columns(frame.columns, [*side_stream, *(how.use or ()), *(categorical or ())])
+        outcome, trouble = None, None
+        if duration and event:
+            try:
+                outcome = _read_outcome(frame, OutcomeColumns(duration, event), how)
+            except DataError as error:
+                trouble = error
+        opened = open_table(frame.drop(columns=list(dict.fromkeys(side_stream))))
+        plan = plan_columns(opened, outcome, categorical=categorical, columns=entries)
+        plan = plan.with_idle(opened)
+    if write is not None:
+        _draft(plan, entries, write, duration, event, ids or ())
+        how = replace(how, columns=how.columns or write)
+    subject = subject_column(frame, plan, ids)
+    remarks = repeated_rows(frame, subject)
+    found = ["--id", subject] if subject is not None and not ids else []
+    if write is None and not table.is_dir():
+        missing, notes = sentinel_options(plan, opened)
+        found, remarks = [*found, *missing], [*remarks, *notes]
+    if duration and event:
+        command = fit_command(table, OutcomeColumns(duration, event), how, said, found)
+    else:
+        command = _check_command(table, duration, event, frame, {**said, **table_options(how)})
+    question = _question(trouble, plan)
+    shown = {
+        "rows": len(frame),
+        "columns": [_record(each) for each in plan.findings],
+        "outcome": _labels(frame, duration, event, outcome),
+        "remarks": remarks,
+        "next": shlex.join(command) if question is None else None,
+    }
+    if question is not None:
+        shown["answers"] = [
+            {"when": each.when, "command": shlex.join([*command, *each.options])}
+            for each in question.answers
+        ]
+    if json:
+        screen.show_json(shown)
+    else:
+        _show(shown, plan, frame, duration, event)
+    if write is not None:
+        screen.say(f"wrote {write}, for --columns", quiet=quiet)
+    if question is not None:
+        words = question.in_command
+        if question.answers:
+            words = f"{words}\n{with_answers(command, question.answers)}"
+        raise DataError(str(question), in_command=words)
+
+
+def _question(trouble: DataError | None, plan: Plan) -> DataError | None:
+    """What the user has to answer before a fit: of the outcome, and of the columns."""
+    try:
+        plan.require_answers()
+    except DataError as error:
+        if trouble is None:
+            return error
+        both = [
+            Answer(f"{first.when}, {then.when}", (*first.options, *then.options))
+            for first in trouble.answers
+            for then in error.answers
+        ]
+        words = f"{trouble.in_command}\n{error.in_command}"
+        return DataError(f"{trouble}\n{error}", in_command=words, answers=both)
+    return trouble
+
+
+def _read(table: Path, how: TableOptions) -> pd.DataFrame:
+    """The table, or of a folder its first rows."""
+    from survtrace.tables.files.chunks import read_chunks
+    from survtrace.tables.files.formats import read_table
+    from survtrace.tables.files.parquet import parquet_columns
+
+    if table.is_dir():
+        return next(read_chunks(table, parquet_columns(table)))
+    return read_table(table, how.reading)
+
+
+def _read_outcome(frame: pd.DataFrame, columns: OutcomeColumns, how: TableOptions) -> Outcome:
+    from survtrace.tables.files.formats import split_outcome
+    from survtrace.tables.outcome.outcome import read_outcome
+
+    _, y = split_outcome(frame, columns.duration, columns.event)
+    censored = list(how.censored) if how.censored else None
+    return read_outcome(y, censored=censored, zero_duration="shift")
+
+
+def _with_kind(entries: dict[str, Any], kind: str) -> str | None:
+    named = [name for name, entry in entries.items() if getattr(entry, "kind", "") == kind]
+    return named[0] if len(named) == 1 else None
+
+
+def _record(found: Finding) -> dict[str, Any]:
+    """A finding as JSON has it."""
+    return {
+        "name": found.name,
+        "read_as": found.read_as,
+        "content": found.content,
+        "missing": found.n_missing,
+        "use": found.use,
+        "reason": found.reason,
+        "markers": dict(found.markers),
+        "changes": dict(found.changes),
+        "warnings": list(found.warnings),
+        "sentinels": dict(found.sentinels),
+    }
+
+
+def _labels(
+    frame: pd.DataFrame, duration: str | None, event: str | None, outcome: Outcome | None
+) -> dict[str, Any]:
+    """Column names of the outcome, and each label with its rows and what it means."""
+    if not (duration and event):
+        return {"duration": _candidates(frame, _DURATION), "event": _candidates(frame, _EVENT)}
+    labels = frame[event].astype(object).where(frame[event].notna(), "(empty)").astype(str)
+    counts = labels.value_counts()
+    meant = {}
+    if outcome is not None:
+        codes = dict(zip(labels, outcome.event.tolist(), strict=True))
+        meant = {
+            label: "censored" if codes[label] == 0 else f"cause {outcome.causes[codes[label] - 1]}"
+            for label in counts.index[:MOST_LABELS]
+        }
+    return {
+        "duration": duration,
+        "event": event,
+        "labels": [
+            {"label": label, "rows": int(counts[label]), "means": meant.get(label, "?")}
+            for label in counts.index[:MOST_LABELS]
+        ],
+    }
+
+
+def _candidates(frame: pd.DataFrame, name: re.Pattern[str]) -> list[str]:
+    """Columns that may hold the duration, or the event, by their names and values."""
+    wanted = [str(each) for each in frame.columns if name.search(str(each))]
+    if name is _EVENT:
+        few = [each for each in wanted if 2 <= frame[each].nunique(dropna=False) <= MOST_LABELS]
+        return sorted(few, key=lambda each: frame[each].count(), reverse=True)
+    from survtrace.tables.covariates.text_numbers import parse_numbers
+
+    found = []
+    for each in wanted:
+        column = frame[each]
+        if column.dtype.kind == "O":
+            read = parse_numbers(column.dropna().head(1000))
+            numbers, clear = read.numbers, not read.unreadable.any()
+        else:
+            numbers, clear = column.dropna().to_numpy(), column.dtype.kind in "fiu"
+        if clear and len(numbers) and (numbers >= 0).all() and column.nunique() > 5:
+            found.append(each)
+    return found
+
+
+def _draft(
+    plan: Plan,
+    entries: dict[str, Any],
+    path: Path,
+    duration: str | None,
+    event: str | None,
+    ids: Sequence[str],
+) -> None:
+    """Write what was found as a dictionary; an existing file is not replaced."""
+    from survtrace.inspection.dictionary import BETWEEN, write_dictionary
+
+    if path.exists():
+        raise DataError(f"{path} exists and is left alone. Choose another path for --write.")
+    rows: list[dict[str, Any]] = []
+    for found in plan.findings:
+        row: dict[str, Any] = {"name": found.name, "kind": found.role or "ignore"}
+        if found.role == "leak":
+            row["kind"] = "ignore"
+        if found.use == "question":
+            row["kind"] = ""
+        if (covariate := found.covariate) is not None:
+            entry = entries.get(found.name)
+            row |= {
+                "kind": covariate.kind,
+                "unit": covariate.unit,
+                "label": covariate.label,
+                "levels": BETWEEN.join(getattr(entry, "levels", ())),
+                "missing": BETWEEN.join(
+                    dict.fromkeys([*covariate.missing, *found.markers, *found.sentinels])
+                ),
+                "low": covariate.low,
+                "high": covariate.high,
+                "decimal": covariate.decimal if covariate.decimal == "," else "",
+            }
+        rows.append(row)
+    for kind, names in (("identifier", ids), ("duration", [duration]), ("event", [event])):
+        rows += [{"name": name, "kind": kind} for name in names if name]
+    write_dictionary(rows, path)
+
+
+def _check_command(
+    table: Path,
+    duration: str | None,
+    event: str | None,
+    frame: pd.DataFrame,
+    said: dict[str, Any],
+) -> list[str]:
+    """The command that checks the table with the likeliest columns of the outcome."""
+    durations = [duration] if duration else _candidates(frame, _DURATION)
+    events = [event] if event else _candidates(frame, _EVENT)
+    duration, event = (each[0] if each else "COLUMN" for each in (durations, events))
+    words = ["survtrace", "check", str(table), "--duration", duration, "--event", event]
+    return [*words, *as_options(said)]
+
+
+def _show(
+    shown: dict[str, Any], plan: Plan, frame: pd.DataFrame, duration: str | None, event: str | None
+) -> None:
+    import pandas as pd
+
+    rows = [
+        {
+            "column": found.name,
+            "read as": found.read_as,
+            "holds": found.content,
+            "missing": str(found.n_missing or ""),
+            "use": found.use,
+            "why, and what looks wrong": _remarks(found),
+        }
+        for found in plan.findings
+    ]
+    caption = f"{len(frame):,} rows"
+    screen.show_frame(pd.DataFrame(rows).astype(object), caption=caption)
+    outcome = shown["outcome"]
+    if duration and event:
+        labels = pd.DataFrame(outcome["labels"]).astype(object)
+        screen.show_frame(labels, title=f"{event} (duration: {duration})")
+    else:
+        for role in ("duration", "event"):
+            names = ", ".join(outcome[role]) or "none found by name"
+            typer.echo(f"columns that may be the {role}: {names}")
+    for remark in shown["remarks"]:
+        typer.echo(f"note: {remark}")
+    if shown["next"] is not None:
+        typer.echo(f"next: {shown['next']}")
+
+
+def _remarks(found: Finding) -> str:
+    markers = ", ".join(f"{text!r} in {n:,}" for text, n in list(found.markers.items())[:5])
+    parts = [
+        found.reason,
+        found.changes_in_words(),
+        f"missing: {markers}" if markers else "",
+        *found.warnings,
+        *found.sentinels_in_words(in_command=True),
+    ]
+    return "; ".join(part for part in parts if part)

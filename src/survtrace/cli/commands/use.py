@@ -1,0 +1,289 @@
+"""Commands that use a model: predict, evaluate, explain, report, serve."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from survtrace.cli import screen
+from survtrace.cli.options import (
+    Drop,
+    Force,
+    Gpu,
+    Ids,
+    Json,
+    KnownDuration,
+    KnownEvent,
+    Model,
+    Quiet,
+    Ray,
+    Table,
+    TableOptions,
+    Workers,
+    outcome_columns,
+    read_numbers,
+    read_scored,
+    reads_table,
+    rows_as_in,
+)
+from survtrace.cli.outputs import STANDARD, require_free
+from survtrace.errors import SettingError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from survtrace import SurvTRACE
+
+
+@reads_table(outcome=False)
+def predict(
+    model: Model,
+    table: Table,
+    times: Annotated[str, typer.Option(metavar="12,60", help="Times to predict at.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="CSV, TSV (both also .gz), Parquet or Feather; - is standard output. With --ray, "
+            "a new folder."
+        ),
+    ] = STANDARD,
+    ids: Ids = None,
+    survival_only: Annotated[
+        bool, typer.Option("--survival-only/--causes", help="Leave out each cause's incidence.")
+    ] = False,
+    std: Annotated[
+        bool, typer.Option("--std", help="Also the standard deviation between members.")
+    ] = False,
+    ray: Ray = False,
+    workers: Workers = 2,
+    gpu: Gpu = False,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    *,
+    how: TableOptions,
+) -> None:
+    """Write each subject's probabilities at given times; tables of any size, in little memory.
+
+    Rows keep their order; the columns of --id come first, then survival_12, incidence_1_12, ...
+    """
+    from survtrace import distributed, load
+    from survtrace.streaming import predict_file
+    from survtrace.tables.files.chunks import count_rows
+
+    if json and out == STANDARD:
+        raise SettingError("--json would mingle with the table on standard output; pass --out.")
+    if ray and out == STANDARD:
+        raise SettingError("--ray writes a folder of Parquet files; pass its path as --out.")
+    require_free(out, force=force, inputs=[table, model])
+    asked = read_numbers(times, "--times")
+    est, total = load(model), count_rows(table)
+    question: dict[str, Any] = {"keep": ids or (), "causes": not survival_only, "std": std}
+    began = time.perf_counter()
+    with (
+        screen.hushed(quiet),
+        screen.counting(total, quiet=quiet) as advance,
+        rows_as_in(table),
+    ):
+        if ray:
+            rows = distributed.predict_files(
+                est, table, out, asked, n_workers=workers, use_gpu=gpu, **question
+            )
+        else:
+            rows = predict_file(
+                est, table, out, asked, reading=how.reading, advance=advance, **question
+            )
+    seconds = time.perf_counter() - began
+    if json:
+        rate = {"rows": rows, "seconds": seconds, "rows_per_second": rows / seconds}
+        screen.show_json({**rate, "out": str(out)})
+    words = f"{rows:,} rows in {seconds:.1f} s, {rows / seconds:,.0f} rows per second"
+    screen.say(words if out == STANDARD else f"{words}; wrote {out}", quiet=quiet)
+
+
+@reads_table()
+def evaluate(
+    model: Model,
+    table: Table,
+    duration: KnownDuration = None,
+    event: KnownEvent = None,
+    ids: Ids = None,
+    drop: Drop = None,
+    horizons: Annotated[
+        str | None,
+        typer.Option(metavar="12,60", help="When to score; by default quartiles of event times."),
+    ] = None,
+    train: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TABLE",
+            help="Table whose censoring gives the weights; by default what the model learned from.",
+        ),
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    *,
+    how: TableOptions,
+) -> None:
+    """Score a model on subjects it has not seen, each cause with 95 % intervals.
+
+    C: cause-specific concordance, AUC: both higher is better; Brier and IBS (integrated): lower is
+    better; predicted beside observed (Aalen-Johansen) incidence: the closer the better.
+    """
+    from survtrace import load
+    from survtrace.evaluation import evaluate as score
+    from survtrace.evaluation.learned_rows import warn_of_interrupted
+
+    asked = None if horizons is None else read_numbers(horizons, "--horizons")
+    est = load(model)
+    with screen.hushed(quiet), rows_as_in(table):
+        warn_of_interrupted(est)
+        columns = outcome_columns(est, duration, event, ids, drop)
+        X, y = read_scored(est, table, columns, how)
+        y_train = None if train is None else read_scored(est, train, columns, how)[1]
+        scores = score(est, X, y, horizons=asked, y_train=y_train)
+    if json:
+        screen.show_json(screen.records(scores))
+        return
+    title = f"Scores on {len(X):,} subjects, with 95 % intervals"
+    screen.show_frame(_side_by_side(est, scores), title=title)
+
+
+@reads_table()
+def explain(
+    model: Model,
+    table: Table,
+    duration: KnownDuration = None,
+    event: KnownEvent = None,
+    ids: Ids = None,
+    drop: Drop = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Shuffles of each covariate.")] = 5,
+    seed: Annotated[int, typer.Option(help="Of the shuffles.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Table for the importances.")] = None,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    *,
+    how: TableOptions,
+) -> None:
+    """Which covariates the predictions rely on, and where the network looked.
+
+    Importance: what each cause's Brier score loses when a covariate is shuffled.
+    """
+    import pandas as pd
+
+    from survtrace import load
+    from survtrace.evaluation.learned_rows import warn_of_interrupted
+    from survtrace.explain import covariate_relevance, faithfulness, permutation_importance
+    from survtrace.tables.files.chunks import write_chunks
+
+    require_free(out, force=force, inputs=[table, model])
+    est = load(model)
+    with screen.hushed(quiet), rows_as_in(table):
+        warn_of_interrupted(est)
+        columns = outcome_columns(est, duration, event, ids, drop)
+        X, y = read_scored(est, table, columns, how)
+        importance = permutation_importance(est, X, y, n_repeats=repeats, random_state=seed)
+        relevance = covariate_relevance(est, X)
+        agreement = faithfulness(relevance, importance)
+    if out is not None:
+        with write_chunks(out) as write:
+            write(importance)
+        screen.say(f"wrote {out}", quiet=quiet)
+    if json:
+        tables = {"importance": importance, "relevance": relevance, "faithfulness": agreement.table}
+        screen.show_json({name: screen.records(frame) for name, frame in tables.items()})
+        return
+    shown = {
+        "cause": importance["cause"].map(est.cause_names_),
+        "covariate": importance["covariate"],
+        "importance x 1000": _with_interval(importance, "importance", 1000, 2),
+        "attention": importance["covariate"].map(relevance.set_index("covariate")["relevance"]),
+    }
+    screen.show_frame(pd.DataFrame(shown).round({"attention": 3}))
+    typer.echo(str(agreement))
+
+
+@reads_table()
+def report(
+    model: Model,
+    table: Table,
+    duration: KnownDuration = None,
+    event: KnownEvent = None,
+    ids: Ids = None,
+    drop: Drop = None,
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
+    title: Annotated[str | None, typer.Option(help="Of the page.")] = None,
+    train: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TABLE",
+            help="What the model learned from; Aalen-Johansen and Cox are then fitted to it, too.",
+        ),
+    ] = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    *,
+    how: TableOptions,
+) -> None:
+    """Write a page on how a model does on subjects it has not seen; it opens offline and prints."""
+    from survtrace import load
+    from survtrace.evaluation.learned_rows import warn_of_interrupted
+    from survtrace.report import write_report
+
+    require_free(out, force=force, inputs=[table, model, train])
+    est = load(model)
+    with screen.hushed(quiet), rows_as_in(table):
+        warn_of_interrupted(est)
+        columns = outcome_columns(est, duration, event, ids, drop)
+        X, y = read_scored(est, table, columns, how)
+        learned = None if train is None else read_scored(est, train, columns, how)
+        path = write_report(est, X, y, out, title=title, train=learned)
+    screen.say(f"wrote {path}", quiet=quiet)
+
+
+def serve(
+    model: Model,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8000,
+    token: Annotated[
+        str | None,
+        typer.Option(envvar="SURVTRACE_TOKEN", help="Token that visitors must have."),
+    ] = None,
+    importance: Annotated[
+        Path | None, typer.Option(help="Table that explain --out wrote, shown on the page.")
+    ] = None,
+    time_unit: Annotated[str, typer.Option(help="Unit of durations, such as months.")] = "",
+) -> None:
+    """Open the model in a browser: a page and an API, for this machine only unless told so."""
+    from survtrace.app import serve as run
+
+    run(model, host=host, port=port, token=token, importance=importance, time_unit=time_unit)
+
+
+def _side_by_side(est: SurvTRACE, scores: pd.DataFrame) -> pd.DataFrame:
+    """A row for each cause and horizon, a column for each score."""
+    integrated = scores["score"] == "IBS"
+    table = scores.assign(
+        cause=scores["cause"].map(est.cause_names_),
+        horizon=scores["horizon"].map("{:g}".format).mask(integrated, "integrated"),
+        score=scores["score"].mask(integrated, "Brier"),
+        shown=_with_interval(scores, "value"),
+    )
+    index = ["cause", "horizon"]
+    found = table.pivot_table("shown", index, "score", aggfunc="first", fill_value="", sort=False)
+    unit = f" ({est.time_unit_})" if est.time_unit_ else ""
+    return found.reset_index().rename(columns={"horizon": f"horizon{unit}"})
+
+
+def _with_interval(
+    frame: pd.DataFrame, name: str, factor: float = 1, digits: int = 3
+) -> pd.Series[str]:
+    """Each value and, in brackets, the ends of its interval."""
+    value, low, high = (
+        (factor * frame[each]).map(f"{{:.{digits}f}}".format) for each in (name, "low", "high")
+    )
+    return value + " (" + low + ".." + high + ")"

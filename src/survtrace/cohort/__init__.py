@@ -1,0 +1,1 @@
+"""Subjects become batches: source, statistics, encoding, store, batches."""

@@ -1,1 +1,0 @@
-"""A table becomes a batch."""

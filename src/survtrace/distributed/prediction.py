@@ -1,0 +1,133 @@
+"""Predictions from Parquet files to Parquet files, by many machines."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from survtrace.distributed.cluster import cluster, require_workers
+from survtrace.distributed.spans import Workers, map_spans, spans_of
+from survtrace.errors import DataError
+from survtrace.estimator import SurvTRACE
+from survtrace.files import new_folder
+from survtrace.persistence import load
+from survtrace.streaming import answer
+from survtrace.tables.files.chunk_warnings import warnings_of_rows
+from survtrace.tables.files.chunks import N_ROWS, as_frame, write_chunks
+from survtrace.tables.files.formats import readable, require_columns, require_table
+from survtrace.tables.files.parquet import is_parquet, parquet_chunks, parquet_schema
+
+MODEL = ".model"
+
+
+def predict_files(
+    model: SurvTRACE | str | Path,
+    table: str | Path,
+    out: str | Path,
+    times: ArrayLike,
+    *,
+    keep: Sequence[str] = (),
+    causes: bool = True,
+    std: bool = False,
+    n_rows: int = N_ROWS,
+    n_workers: int = 2,
+    cpus_per_worker: int = 1,
+    use_gpu: bool = False,
+) -> int:
+    """Predict for every row of Parquet files on a Ray cluster.
+
+    Columns and numbers are those of `survtrace.streaming.predict_file`. Rows keep their order, the
+    files of ``out`` being in the order of their names.
+
+    Parameters
+    ----------
+    model
+        A fitted estimator, or the folder of a saved one.
+    table
+        A Parquet file or a folder of them, which all machines see.
+    out
+        A new folder for Parquet files, which all machines see. It appears whole at the end.
+    times, keep, causes, std, n_rows
+        As in `survtrace.streaming.predict_file`.
+    n_workers, cpus_per_worker, use_gpu
+        Processes that predict, the CPUs of each, and whether each gets a GPU.
+
+    Returns
+    -------
+    int
+        The number of rows.
+
+    Examples
+    --------
+    >>> predict_files("model", "everybody/", "chances/", [12, 60], n_workers=4)  # doctest: +SKIP
+    5000000
+    """
+    require_workers(n_workers, cpus_per_worker)
+    est = model if isinstance(model, SurvTRACE) else load(model)
+    columns = list(dict.fromkeys([*keep, *map(str, est.feature_names_in_)]))
+    source = _checked(table, columns)
+    staff = Workers(n_workers, cpus_per_worker, gpus=1 if use_gpu else 0)
+    with cluster(*staff.in_all), new_folder(_require_new(Path(out))) as home:
+        question = {"times": times, "keep": [*keep], "causes": causes, "std": std}
+        files = Files(source, columns, n_rows, home)
+        spans = spans_of(source, n_rows, n_workers)
+        est.save(home / MODEL)
+        n_answered = sum(map_spans(spans, staff, Answering, files, question))
+        shutil.rmtree(home / MODEL)
+    return n_answered
+
+
+@dataclass(frozen=True)
+class Files:
+    """What is read, so many rows at a time, and where answers go."""
+
+    source: Path
+    columns: list[str]
+    n_rows: int
+    home: Path
+
+
+class Answering:
+    """A process that loads the estimator and answers for one span of rows after the other."""
+
+    def __init__(self, files: Files, question: dict[str, Any]) -> None:
+        self.est = load(files.home / MODEL)
+        self.files, self.question = files, question
+
+    def __call__(self, span: range) -> int:
+        """Write the answers of a span to a file; returns the number of rows."""
+        files, done, told = self.files, span.start * self.files.n_rows, set[str]()
+        with write_chunks(files.home / f"{span.start:08d}.parquet") as write:
+            for batch in parquet_chunks(files.source, files.columns, files.n_rows, span):
+                with warnings_of_rows(done, len(batch), told):
+                    piece = as_frame(batch, self.question["keep"])
+                    write(answer(self.est, piece, **self.question))
+                done += len(batch)
+        return done - span.start * files.n_rows
+
+
+def _checked(table: str | Path, columns: list[str]) -> Path:
+    """A path that leads to Parquet files with these columns and at least one row."""
+    path = require_table(table).absolute()
+    if not is_parquet(path):
+        raise DataError(
+            f"a cluster reads a Parquet file or a folder of them; got {path.name}. Write the "
+            "table as Parquet, or predict in one process."
+        )
+    with readable(path):
+        require_columns(parquet_schema(path).names, columns)
+        if not spans_of(path, N_ROWS, 1):
+            raise DataError(f"{table} has no rows. Pass a table with at least one subject.")
+    return path
+
+
+def _require_new(path: Path) -> Path:
+    """Refuse a path that is taken."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise DataError(f"{path} exists; it is left alone. Pass the path of a new folder.")
+    return path

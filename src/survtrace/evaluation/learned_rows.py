@@ -1,0 +1,78 @@
+"""Whether an estimator has learned from the subjects of a table, by the durations it remembers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from survtrace.errors import DataWarning, LearnedRowsWarning, warn
+from survtrace.metrics import censoring_survival
+from survtrace.tables.outcome.outcome import Outcome
+
+Floats = NDArray[np.float64]
+UNLIKELY = 1e-6
+SEEM_LEARNED = (
+    "These seem to be rows the model was trained on: their durations are those it remembers, more "
+    "than chance allows. The scores then say how well it remembers, not how well it predicts. "
+    "Score it on other subjects."
+)
+
+
+def warn_of_learned_rows(est: Any, outcome: Outcome) -> None:
+    """Warn if an estimator is about to be scored on rows it has learned from."""
+    if looks_learned(est, outcome):
+        warn(SEEM_LEARNED, LearnedRowsWarning)
+
+
+def warn_of_interrupted(est: Any) -> None:
+    """Warn if the fit of an estimator was interrupted."""
+    if est.card_.get("interrupted"):
+        warn(
+            "the fit of this model was interrupted before training had ended; one that ran to its "
+            "end predicts better.",
+            DataWarning,
+        )
+
+
+def looks_learned(est: Any, outcome: Outcome) -> bool:
+    """Whether the durations of a table are those that the estimator remembers.
+
+    It remembers the censoring survival of the rows it learned from, and with it every distinct
+    duration. A table whose censoring survival is the same is taken for these rows. So is one whose
+    durations are all among those remembered (or hold them all), unless that can be chance: the
+    share of durations moved by one step that are still among them says how likely it is.
+
+    Examples
+    --------
+    >>> from survtrace import SurvTRACE
+    >>> from survtrace.tables.outcome.outcome import read_outcome
+    >>> from survtrace.datasets import make_cohort
+    >>> X, y = make_cohort(300, random_state=0)
+    >>> est = SurvTRACE(n_members=2, max_epochs=1, random_state=0, verbose=False)
+    >>> est = est.fit(X[:200], y[:200])
+    >>> looks_learned(est, read_outcome(y[:200])), looks_learned(est, read_outcome(y[200:]))
+    (True, False)
+    """
+    followed = outcome.take(outcome.duration > 0)
+    here, there = censoring_survival(followed), est.censoring_
+    if np.array_equal(here.times, there.times) and np.allclose(here.values, there.values):
+        return True
+    return _contained_beyond_chance(here.times, there.times)
+
+
+def holds_learned(est: Any, outcome: Outcome) -> bool:
+    """Whether every duration that the estimator learned from occurs in a table."""
+    return bool(np.isin(est.censoring_.times, outcome.duration).all())
+
+
+def _contained_beyond_chance(first: Floats, second: Floats) -> bool:
+    few, many = sorted((first, second), key=len)
+    if len(many) < 2 or not np.isin(few, many).all():
+        return False
+    gaps = np.diff(many)
+    step = gaps[gaps > 1e-9 * many[-1]].min()
+    beside = np.clip(np.searchsorted(many, few + step - step / 4), 0, len(many) - 1)
+    by_chance = np.mean(np.abs(many[beside] - few - step) <= step / 4)
+    return bool(by_chance ** len(few) < UNLIKELY)

@@ -1,0 +1,1 @@
+"""A fitted network answers: hazards become curves at any time."""

@@ -1,0 +1,1 @@
+"""Raw tables: files, outcomes, covariates; no torch."""

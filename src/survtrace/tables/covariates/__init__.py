@@ -1,0 +1,1 @@
+"""Columns become numbers: kinds, values, scales and categories."""

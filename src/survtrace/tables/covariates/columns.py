@@ -1,0 +1,290 @@
+"""The values of one covariate: numbers, or places in a list of levels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from survtrace.errors import DataError, DataWarning, row_name, warn
+from survtrace.tables.covariates.covariates import Covariate
+from survtrace.tables.covariates.magnitude import beyond_float, require_magnitude
+from survtrace.tables.covariates.missing import MARKERS, is_plain_number
+from survtrace.tables.covariates.text_numbers import parse_distinct
+from survtrace.tables.covariates.units import same_unit
+
+
+class Levels(NamedTuple):
+    """A categorical column: each subject's place in a list of distinct texts, -1 if missing."""
+
+    codes: NDArray[np.int64]
+    text: list[str]
+
+
+Column = NDArray[np.float64] | Levels
+TEXTS = (nw.String, nw.Categorical, nw.Enum)
+CODED = (nw.Boolean, *TEXTS)
+
+
+def read_column(table: nw.DataFrame[Any], covariate: Covariate, first_row: int = 0) -> Any:
+    """Numbers or levels, as the covariate's kind says; ``first_row`` is that of a piece.
+
+    Examples
+    --------
+    >>> table = nw.from_native(pd.DataFrame({"sex": ["f", None, "m"]}))
+    >>> read_column(table, Covariate("sex", "categorical"))
+    Levels(place=array([ 0, -1,  1]), text=['f', 'm'])
+    """
+    if covariate.kind == "categorical":
+        return levels(table, covariate)
+    try:
+        values = numbers(table, covariate, first_row)
+    except OverflowError:
+        values = beyond_float(table[covariate.name].to_list())
+    require_magnitude(values, covariate.name, first_row)
+    return values
+
+
+def plain_columns(table: nw.DataFrame[Any], covariates: Sequence[Covariate]) -> pd.DataFrame:
+    """The covariates as plain numbers and categories, for methods that read no raw table.
+
+    Examples
+    --------
+    >>> table = nw.from_native(pd.DataFrame({"crp": ["1,5", "<0,6"]}))
+    >>> crp = Covariate("crp", "numerical", decimal=",", in_text=True)
+    >>> plain_columns(table, [crp])["crp"].tolist()
+    [1.5, 0.6]
+    """
+    columns: dict[str, Any] = {}
+    for covariate in covariates:
+        column = read_column(table, covariate)
+        if isinstance(column, Levels):
+            column = pd.Categorical.from_codes(column.codes, pd.Index(column.text))
+        columns[covariate.name] = column
+    native = table.to_native()
+    index = native.index if isinstance(native, pd.DataFrame) else None
+    return pd.DataFrame(columns, index=index)
+
+
+def numbers(
+    table: nw.DataFrame[Any], covariate: Covariate, first_row: int = 0
+) -> NDArray[np.float64]:
+    """A numerical column as floats, NaN where missing.
+
+    Examples
+    --------
+    >>> numbers(nw.from_native(pd.DataFrame({"age": [61, None]})), Covariate("age", "numerical"))
+    array([61., nan])
+    """
+    series = table[covariate.name]
+    if not series.dtype.is_float() and series.null_count() == len(series):
+        return np.full(len(series), np.nan)
+    values = _as_floats(series)
+    if values is None:
+        values = _numbers_in_text(series, covariate, first_row)
+    values = _without_markers(values, covariate)
+    infinite = np.isinf(values)
+    if infinite.any():
+        raise DataError(
+            f"numerical covariates must be finite; column {covariate.name!r} has "
+            f"{infinite.sum()} infinite values (first: "
+            f"{row_name(first_row + np.flatnonzero(infinite)[0])}). "
+            "Replace infinity by a missing value or a bound."
+        )
+    _require_possible(values, covariate, first_row)
+    return values
+
+
+def _as_floats(series: nw.Series[Any]) -> NDArray[np.float64] | None:
+    """Floats of a column of numbers; None of one that has texts."""
+    if series.dtype.is_numeric():
+        return series.cast(nw.Float64).to_numpy().astype(np.float64, copy=False)
+    if series.dtype not in (nw.Boolean, nw.Object, nw.Unknown):
+        return None
+    values = series.to_list()
+    if any(isinstance(value, str) for value in values):
+        return None
+    try:
+        column = pd.to_numeric(pd.Series(values, dtype=object))
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        return None
+
+
+def _numbers_in_text(
+    series: nw.Series[Any], covariate: Covariate, first_row: int
+) -> NDArray[np.float64]:
+    """Numbers of a column of texts, by the rules that hold for the covariate."""
+    if not (series.dtype in TEXTS or series.dtype in (nw.Object, nw.Unknown)):
+        raise DataError(
+            f"column {covariate.name!r} is numerical; got {series.dtype}. "
+            "Convert it to numbers, or name it in categorical= when fitting."
+        )
+    codes, distinct = _factorise(series)
+    texts = [(_text_of(level) or "").strip() for level in distinct]
+    strict = covariate.decimal == "." and not covariate.thousands
+    decimal = "clear" if strict else covariate.decimal
+    read = parse_distinct(texts, decimal, [*MARKERS, *covariate.missing], covariate.unit)
+    unreadable = np.append(read.unreadable, False)[codes]
+    if unreadable.any():
+        first = int(np.flatnonzero(unreadable)[0])
+        text = texts[codes[first]][:40]
+        why = "could be one of two numbers" if read.ambiguous[codes[first]] else "is no number"
+        raise DataError(
+            f"column {covariate.name!r} is numerical; {unreadable.sum()} of {len(codes)} values "
+            f"are not to be read as numbers (first: {row_name(first_row + first)}, {text!r} {why})."
+            " Convert them, make them missing, or name the column in categorical= when fitting.",
+            in_command=f"column {covariate.name!r} is numerical; {unreadable.sum()} of "
+            f"{len(codes)} values are not to be read as numbers (first: "
+            f"{row_name(first_row + first)}, {text!r} {why}). Correct them, or leave them empty.",
+        )
+    _require_same_unit(read.units, covariate)
+    if read.kinds and not covariate.in_text:
+        kinds = sorted({kind for some in read.kinds.values() for kind in some})
+        n_changed = np.isin(codes, [i for i, text in enumerate(texts) if text in read.kinds]).sum()
+        warn(
+            f"column {covariate.name!r} holds numbers written as text, which it did not in fit: "
+            f"{', '.join(kinds)}, in {n_changed} of {len(codes)} values. They are read as numbers.",
+            DataWarning,
+        )
+    return np.append(read.numbers, np.nan)[codes]
+
+
+def _require_same_unit(units: dict[str, str], covariate: Covariate) -> None:
+    expected = same_unit(covariate.unit)
+    for text, unit in units.items():
+        if expected and same_unit(unit) != expected:
+            raise DataError(
+                f"column {covariate.name!r} is in {covariate.unit!r}; {text!r} is in another unit. "
+                "Convert the values to one unit."
+            )
+
+
+def _without_markers(values: NDArray[np.float64], covariate: Covariate) -> NDArray[np.float64]:
+    """NaN in place of numbers that mean "not known", such as 999."""
+    markers = [float(text) for text in covariate.missing if is_plain_number(text)]
+    if not markers:
+        return values
+    return np.where(np.isin(values, markers), np.nan, values)
+
+
+def _require_possible(values: NDArray[np.float64], covariate: Covariate, first_row: int) -> None:
+    """Refuse numbers that the data dictionary says to be impossible."""
+    low = -np.inf if covariate.low is None else covariate.low
+    high = np.inf if covariate.high is None else covariate.high
+    bad = (values < low) | (values > high)
+    if bad.any():
+        first = int(np.flatnonzero(bad)[0])
+        raise DataError(
+            f"column {covariate.name!r} must lie between {low:g} and {high:g}, as the data "
+            f"dictionary says; {bad.sum()} of {len(bad)} values do not (first: "
+            f"{row_name(first_row + first)}, {values[first]:g}). Correct them, or leave them "
+            "empty."
+        )
+
+
+def levels(table: nw.DataFrame[Any], covariate: Covariate) -> Levels:
+    """A categorical column as text levels in order of appearance; 1, 1.0 and "1" are one level.
+
+    Spaces around a text do not count; an empty text is missing.
+
+    Examples
+    --------
+    >>> levels(nw.from_native(pd.DataFrame({"a": [2.0, 1.0, 2.0]})), Covariate("a", "categorical"))
+    Levels(place=array([0, 1, 0]), text=['2', '1'])
+    """
+    codes, distinct = _factorise(table[covariate.name])
+    texts = _spelled([_text_of(level) for level in distinct], covariate)
+    if None in texts or len(set(texts)) < len(texts):
+        of_text, kept = pd.factorize(np.array([*texts, None], dtype=object))
+        codes, texts = of_text[codes], kept.tolist()
+    return Levels(codes.astype(np.int64, copy=False), cast("list[str]", texts))
+
+
+def _spelled(texts: list[str | None], covariate: Covariate) -> list[str | None]:
+    """Texts without spaces around them, in the covariate's spelling; None for what is missing."""
+    markers = {"", *(text.strip().casefold() for text in covariate.missing)}
+    spelling = {plain_text(level): level for level in reversed(covariate.levels)}
+    spelling |= {level: level for level in covariate.levels}
+    spelled: list[str | None] = []
+    for text in texts:
+        stripped = None if text is None else text.strip()
+        if stripped is None or stripped.casefold() in markers:
+            spelled.append(None)
+        elif spelling:
+            spelled.append(spelling.get(stripped) or spelling.get(plain_text(stripped), stripped))
+        else:
+            spelled.append(stripped)
+    return spelled
+
+
+def plain_text(text: str) -> str:
+    """A text in lower case and with single spaces, by which spellings are compared.
+
+    Examples
+    --------
+    >>> plain_text(" Never  Smoker ") == plain_text("never smoker")
+    True
+    """
+    return " ".join(text.casefold().split())
+
+
+def text_levels(series: nw.Series[Any]) -> Levels:
+    """A column of any type as distinct texts, spaces and all; -1 where missing."""
+    codes, distinct = _factorise(series)
+    texts = [_text_of(level) for level in distinct]
+    if None in texts or len(set(texts)) < len(texts):
+        of_text, kept = pd.factorize(np.array([*texts, None], dtype=object))
+        codes, texts = of_text[codes], kept.tolist()
+    return Levels(codes.astype(np.int64, copy=False), cast("list[str]", texts))
+
+
+def _text_of(level: Any) -> str | None:
+    if isinstance(level, float):
+        if np.isnan(level):  # some frames tell "not a number" from "missing"; we do not
+            return None
+        level = int(level) if level.is_integer() else level
+    return str(level)
+
+
+def _factorise(series: nw.Series[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+    """Each row's place among the distinct values that occur, -1 if missing, and these values."""
+    frame, dtype = series.implementation, series.dtype
+    if frame.is_pandas():
+        return _factorise_pandas(series.to_native())
+    if frame.is_pyarrow():
+        return _factorise_pandas(pd.Series(pd.arrays.ArrowExtensionArray(series.to_native())))
+    if frame.is_polars() and (dtype.is_integer() or dtype.is_float() or dtype in CODED):
+        return _factorise_polars(series)
+    return _factorise_pandas(pd.Series(series.to_list(), dtype=object))
+
+
+def _factorise_pandas(series: pd.Series[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+    values: Any = series.array
+    if str(series.dtype).startswith("dictionary<"):  # it would name levels that do not occur
+        import pyarrow
+
+        coded = pyarrow.array(values)
+        values = coded.cast(coded.type.value_type).to_pandas().to_numpy()
+    elif isinstance(series.dtype, np.dtype):
+        values = series.to_numpy()
+    codes, distinct = pd.factorize(values)
+    if distinct.dtype == object:  # whole numbers of any size among them, which no Series takes
+        return codes, distinct.tolist()
+    return codes, pd.Series(distinct).tolist()
+
+
+def _factorise_polars(series: nw.Series[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+    """Texts by polars' own codes for them, numbers as they are."""
+    known = series.drop_nulls()
+    physical = known.cast(nw.Categorical) if known.dtype == nw.String else known
+    found, distinct = pd.factorize(physical.to_native().to_physical().to_numpy())
+    codes = np.full(len(series), -1, dtype=np.intp)
+    codes[~series.is_null().to_numpy()] = found
+    if known.dtype in TEXTS:
+        return codes, known.unique(maintain_order=True).to_list()
+    return codes, distinct.tolist()

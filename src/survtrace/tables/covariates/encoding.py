@@ -1,0 +1,289 @@
+"""Scales and categories, learned on training rows; they turn a table into rows and values."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from survtrace.errors import DataWarning, warn
+from survtrace.tables.covariates.columns import Column, Levels, plain_text, read_column
+from survtrace.tables.covariates.covariates import Covariate, select_columns
+from survtrace.tables.covariates.magnitude import require_within_reach
+from survtrace.tables.covariates.missing import LEVELS, MARKERS
+from survtrace.tables.covariates.summary import Counts, Summary, summarise
+
+MISSING, UNSEEN = 0, 1
+USUAL = tuple(mark for mark in MARKERS if mark not in LEVELS)
+
+
+class Encoded(NamedTuple):
+    """Each token as a row of the embedding table and a value that multiplies it."""
+
+    rows: NDArray[np.int32]
+    values: NDArray[np.float32]
+
+    def design(self, n_rows: int) -> sparse.csr_matrix:
+        """The same as a matrix for linear models: one column per row of the embedding table."""
+        n, n_tokens = self.rows.shape
+        starts = np.arange(0, n * n_tokens + 1, n_tokens)
+        return sparse.csr_matrix(
+            (self.values.ravel().astype(np.float64), self.rows.ravel(), starts), (n, n_rows)
+        )
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A numerical covariate: two rows of the embedding table, "missing" and its own.
+
+    ``low``, ``typical`` and ``high`` are the 1, 50 and 99 % quantiles of the training rows. A
+    ``deviation`` of 0 says that all their values were the same, to rounding: nothing was learned
+    from them, and any value is encoded as 0 (a missing one still as missing).
+    """
+
+    mean: float
+    deviation: float
+    low: float
+    typical: float
+    high: float
+    n_rows: ClassVar[int] = 2
+    n_silent: ClassVar[int] = 1
+
+    @classmethod
+    def around(cls, mean: float, deviation: float, **quantiles: float) -> Scale:
+        """A scale whose quantiles, where they are not known, are guessed from mean and spread."""
+        spread = 2 * deviation
+        guessed = {"low": mean - spread, "typical": mean, "high": mean + spread}
+        return cls(mean, deviation, **{**guessed, **quantiles})
+
+    def encode(self, values: NDArray[np.float64]) -> Encoded:
+        """Standardise; a missing value becomes 1 times the missing row."""
+        missing = np.isnan(values)
+        scaled = np.zeros(len(values), dtype=np.float32)
+        if self.deviation > 0:
+            with np.errstate(over="ignore"):  # the caller refuses infinity
+                scaled[:] = (values - self.mean) / self.deviation
+        scaled[missing] = 1.0
+        return Encoded((~missing).astype(np.int32), scaled)
+
+
+@dataclass(frozen=True)
+class Categories:
+    """A categorical covariate: the rows "missing", "unseen", then one per level.
+
+    ``typical`` is the level most training rows have; None if it is not known.
+    """
+
+    levels: tuple[str, ...]
+    typical: str | None = None
+    n_silent: ClassVar[int] = 2
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows of the embedding table it takes."""
+        return len(self.levels) + self.n_silent
+
+    def encode(self, values: Levels) -> Encoded:
+        """The row of each level, with value 1.
+
+        A text that differs from just one level in case and spaces is that level; a usual mark of
+        missing values, such as "unknown", is missing where it is no level.
+        """
+        codes = {level: number + self.n_silent for number, level in enumerate(self.levels)}
+        known = [codes.get(text, UNSEEN) for text in values.text]
+        if UNSEEN in known:
+            alike = {**dict.fromkeys(USUAL, MISSING), **_by_plain_text(codes)}
+            known = [
+                alike.get(plain_text(text), UNSEEN) if row == UNSEEN else row
+                for text, row in zip(values.text, known, strict=True)
+            ]
+        rows = np.array([*known, MISSING], dtype=np.int32)[values.codes]
+        return Encoded(rows, np.broadcast_to(np.float32(1), len(rows)))
+
+
+def _by_plain_text(codes: dict[str, int]) -> dict[str, int]:
+    """The rows of levels by their plain text, where no other level has the same."""
+    counts = Counter(plain_text(level) for level in codes)
+    return {
+        plain_text(level): row for level, row in codes.items() if counts[plain_text(level)] == 1
+    }
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """What was learned of each covariate, in token order.
+
+    ``left_out`` names columns of the table that are no covariates: identifiers, dates, free text,
+    the outcome. A prediction takes tables with and without them.
+    """
+
+    covariates: tuple[Covariate, ...]
+    columns: tuple[Scale | Categories, ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> NDArray[np.object_]:
+        """Names of the covariates, in token order."""
+        return np.array([covariate.name for covariate in self.covariates], dtype=object)
+
+    @property
+    def first_rows(self) -> NDArray[np.int64]:
+        """Where each covariate's block of the embedding table begins, and where the last ends."""
+        return np.cumsum([0, *(column.n_rows for column in self.columns)])
+
+    @property
+    def silent_rows(self) -> tuple[int, ...]:
+        """The rows of "missing" and "unseen"."""
+        return tuple(
+            int(first) + silent
+            for first, column in zip(self.first_rows, self.columns, strict=False)
+            for silent in range(column.n_silent)
+        )
+
+    def encode(self, table: nw.DataFrame[Any], first_row: int = 0) -> Encoded:
+        """Rows and values of every token; unseen categories are counted in one warning.
+
+        ``first_row`` is what errors call the first row, if the table is a piece of another.
+        """
+        table = select_columns(table, self.covariates, self.left_out)
+        shape, blocks = (len(table), len(self.columns)), self.first_rows.tolist()
+        whole = Encoded(np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.float32))
+        unseen: dict[str, int] = {}
+        for j, (covariate, column) in enumerate(zip(self.covariates, self.columns, strict=True)):
+            rows, values = column.encode(read_column(table, covariate, first_row))
+            whole.rows[:, j], whole.values[:, j] = rows + blocks[j], values
+            require_within_reach(whole.values[:, j], covariate.name, first_row)
+            if covariate.kind == "categorical" and (n_unseen := np.count_nonzero(rows == UNSEEN)):
+                unseen[covariate.name] = int(n_unseen)
+        _warn_of_unseen(unseen)
+        return whole
+
+    def leaving_out(self, names: Sequence[str]) -> Encoding:
+        """The same encoding of a table that has these columns beside the covariates."""
+        return replace(self, left_out=tuple(dict.fromkeys([*self.left_out, *names])))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for a file."""
+        kept = ("mean", "deviation", "low", "typical", "high", "levels")
+        plain: dict[str, Any] = {}
+        for covariate, column in zip(self.covariates, self.columns, strict=True):
+            plain[covariate.name] = {n: vars(column)[n] for n in kept if n in vars(column)}
+            if written := covariate.as_dict():
+                plain[covariate.name]["written"] = written
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any], left_out: Sequence[str] = ()) -> Encoding:
+        """The encoding that `as_dict` described; of an early file, with quantiles guessed."""
+        covariates, columns = list[Covariate](), list[Scale | Categories]()
+        for name, known in plain.items():
+            known = dict(known)
+            written = known.pop("written", {})
+            if "levels" in known:
+                columns.append(Categories(tuple(known["levels"]), known.get("typical")))
+                covariates.append(Covariate.from_dict(name, "categorical", written))
+            else:
+                columns.append(Scale.around(**known))
+                covariates.append(Covariate.from_dict(name, "numerical", written))
+        return cls(tuple(covariates), tuple(columns), tuple(left_out))
+
+
+def learn_encoding(
+    table: nw.DataFrame[Any],
+    covariates: Sequence[Covariate],
+    left_out: Sequence[str] = (),
+    remarks: str = "",
+) -> Encoding:
+    """Learn scales and categories from training rows.
+
+    Columns that carry no information are named in one warning, behind the ``remarks`` made before.
+
+    Examples
+    --------
+    >>> from survtrace.tables.covariates.covariates import infer_covariates, open_table
+    >>> table = open_table({"age": [40.0, 60.0, None], "sex": ["f", "m", "f"]})
+    >>> encoding = learn_encoding(table, infer_covariates(table))
+    >>> encoding.encode(table).rows.tolist()       # age: 0 missing, 1 value; sex: 2 + 2 silent
+    [[1, 4], [1, 5], [0, 4]]
+    >>> encoding.encode(table).values.tolist()
+    [[-1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
+    """
+    columns = [read_column(table, covariate) for covariate in covariates]
+    summaries = [summarise(column) for column in columns]
+    warn_of_idle_columns(covariates, summaries, _copies(covariates, columns), remarks)
+    learned = [learn_column(*pair) for pair in zip(summaries, columns, strict=True)]
+    return Encoding(tuple(covariates), tuple(learned), tuple(left_out))
+
+
+def learn_column(summary: Summary, values: Any) -> Scale | Categories:
+    """Scale or categories of a column; only quantiles come from its values, or a sample of them.
+
+    Examples
+    --------
+    >>> learn_column(Counts({"m": 1, "f": 2}), None)
+    Categories(levels=('f', 'm'), typical='f')
+    """
+    if isinstance(summary, Counts):
+        return Categories(tuple(sorted(summary.levels)), summary.typical)
+    mean, deviation = summary.mean, 0.0 if summary.is_constant else summary.deviation
+    present = values[~np.isnan(values)]
+    if not len(present):
+        return Scale.around(mean, deviation)
+    return Scale(
+        mean, deviation, *np.quantile(present, [0.01, 0.5, 0.99], method="nearest").tolist()
+    )
+
+
+def warn_of_idle_columns(
+    covariates: Sequence[Covariate],
+    summaries: Sequence[Summary],
+    copies: Sequence[str] = (),
+    remarks: str = "",
+) -> None:
+    """Name the columns that cannot teach anything: empty, constant, or a copy of another."""
+    idle: dict[str, list[str]] = {"all missing": [], "constant": [], "a copy of another": []}
+    for covariate, summary in zip(covariates, summaries, strict=True):
+        if summary.n == 0:
+            idle["all missing"].append(covariate.name)
+        elif summary.is_constant and summary.n_missing == 0:
+            idle["constant"].append(covariate.name)
+        elif covariate.name in copies:
+            idle["a copy of another"].append(covariate.name)
+    found = {reason: names for reason, names in idle.items() if names}
+    words = [remarks] if remarks else []
+    if found:
+        words.append(
+            f"some columns carry no information of their own: {found}. They are kept; drop them "
+            "to train faster."
+        )
+    if words:
+        in_command = "\n".join(getattr(each, "in_command", each) for each in words)
+        warn(DataWarning("\n".join(words), in_command=in_command))
+
+
+def _copies(covariates: Sequence[Covariate], columns: Sequence[Column]) -> list[str]:
+    """The covariates whose column is that of an earlier one."""
+    copies, seen = [], set[bytes]()
+    for covariate, column in zip(covariates, columns, strict=True):
+        content = column.codes if isinstance(column, Levels) else column
+        digest = hashlib.sha256(np.ascontiguousarray(content).data).digest()
+        if digest in seen:
+            copies.append(covariate.name)
+        seen.add(digest)
+    return copies
+
+
+def _warn_of_unseen(counts: dict[str, int]) -> None:
+    if counts:
+        warn(
+            "categories not seen in fit get the unseen token; subjects concerned, by "
+            f"column: {counts}.",
+            DataWarning,
+        )

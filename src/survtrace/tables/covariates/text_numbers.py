@@ -1,0 +1,332 @@
+"""Numbers written as text: decimal commas, thousands separators, "<0.6", "12 mg/dl"."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from survtrace.tables.covariates.units import SPACES, UNITS, plain_unit
+
+Decimal = Literal[".", ",", "any", "clear"]
+Mark = Literal["", ".", ",", "comma?", "point?"]
+
+BOTH = "both"  # some columns of a table have decimal points, others decimal commas
+_SPACES = SPACES
+_APOSTROPHES = "'\u2019"
+_NUMBER = re.compile(
+    rf"""
+    (?P<bound><=|>=|=<|=>|[<>≤≥~≈])?  [{_SPACES}]*
+    (?P<sign>[+\-\u2212\u2013])?      [{_SPACES}]*
+    (?P<digits>[0-9](?:[0-9.,{_APOSTROPHES}{_SPACES}]*[0-9.,])?|[.,][0-9]+)
+    (?P<exponent>[eE][+\-\u2212]?[0-9]+)?
+    (?P<more>\+)?                     [{_SPACES}]*
+    (?P<unit>[^0-9{_SPACES}].*)?
+    """,
+    re.VERBOSE,
+)
+_GROUPED = re.compile(rf"[0-9]{{1,3}}(?:[{_APOSTROPHES}{_SPACES}][0-9]{{3}})+(?:[.,][0-9]*)?")
+_POINT_LAST = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]*")
+_COMMA_LAST = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]*")
+_EITHER = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}")
+_MANY = {mark: re.compile(rf"[1-9][0-9]{{0,2}}(?:\{mark}[0-9]{{3}}){{2,}}") for mark in ".,"}
+_ONE = re.compile(r"[0-9]*[.,][0-9]*")
+
+
+class TextNumbers(NamedTuple):
+    """A column of texts as numbers.
+
+    Attributes
+    ----------
+    numbers
+        NaN where the value is missing or no number.
+    unreadable
+        Which rows hold a text that is neither a number nor missing.
+    ambiguous
+        Which of these could be one of two numbers: "1,234" where nothing says what the comma means.
+    missing
+        Which rows are empty or hold a mark of missing values.
+    decimal
+        The decimal mark of the column; "any" if it has both, each text being clear by itself;
+        None if it is not known and matters.
+    changes
+        Rows in which more than spaces had to be understood, by kind.
+    units
+        Rows by the unit behind the number.
+    """
+
+    numbers: NDArray[np.float64]
+    unreadable: NDArray[np.bool_]
+    ambiguous: NDArray[np.bool_]
+    missing: NDArray[np.bool_]
+    decimal: Decimal | None
+    changes: dict[str, int]
+    units: dict[str, int]
+
+
+class _Parsed(NamedTuple):
+    """The parts of a text that may be a number."""
+
+    digits: str
+    exponent: str
+    sign: str
+    mark: Mark
+    unit: str
+    kinds: tuple[str, ...]
+
+
+def parse_numbers(
+    texts: Iterable[Any], decimal: str | None = None, missing: Sequence[str] = (), table: str = ""
+) -> TextNumbers:
+    """Read a column of texts as numbers; what they mean is decided for the column as a whole.
+
+    "<0.6" and ">200" become the bound, a unit behind the number is dropped, if it is the same in
+    all rows. A text such as "1,234" is 1.234 or 1234: other texts of the column decide ("0,5" or
+    "1,234.5"), else ``decimal``; where neither does, it is not read.
+
+    Parameters
+    ----------
+    texts
+        Texts, numbers and missing values.
+    decimal
+        "." or ",", for texts that could be read in both ways; None finds it out.
+    missing
+        Texts that mean "not known"; case and spaces around them do not matter.
+    table
+        The decimal mark of the other columns (see `common_decimal`), for a column whose own texts
+        do not show theirs.
+
+    Examples
+    --------
+    >>> parse_numbers(["1.234,5", "<0,6", " 12 ", None]).numbers.tolist()
+    [1234.5, 0.6, 12.0, nan]
+    >>> parse_numbers(["1,234", "5,678"]).ambiguous.tolist()
+    [True, True]
+    >>> parse_numbers(["1,234", "5,678"], decimal=",").numbers.tolist()
+    [1.234, 5.678]
+    """
+    codes, distinct = pd.factorize(pd.Series(texts, dtype=object))
+    stripped = [str(text).strip() for text in distinct]
+    read = parse_distinct(stripped, decimal, missing, table=table)
+    counts = np.bincount(codes[codes >= 0], minlength=len(stripped))
+    changes, units = Counter[str](), Counter[str]()
+    for text, n in zip(stripped, counts.tolist(), strict=True):
+        changes.update(dict.fromkeys(read.kinds.get(text, ()), n))
+        if text in read.units:
+            units[read.units[text]] += n
+
+    def rows(flags: NDArray[Any], fill: Any) -> NDArray[Any]:
+        return np.append(flags, fill)[codes]
+
+    return TextNumbers(
+        rows(read.numbers, np.nan),
+        rows(read.unreadable, False),
+        rows(read.ambiguous, False),
+        rows(read.missing, True),
+        read.decimal,
+        dict(changes),
+        dict(units),
+    )
+
+
+class DistinctNumbers(NamedTuple):
+    """As `TextNumbers`, of distinct texts: ``kinds`` and ``units`` by text."""
+
+    numbers: NDArray[np.float64]
+    unreadable: NDArray[np.bool_]
+    ambiguous: NDArray[np.bool_]
+    missing: NDArray[np.bool_]
+    decimal: Decimal | None
+    kinds: dict[str, tuple[str, ...]]
+    units: dict[str, str]
+
+
+def parse_distinct(
+    texts: Sequence[str],
+    decimal: str | None = None,
+    missing: Sequence[str] = (),
+    unit: str = "",
+    table: str = "",
+) -> DistinctNumbers:
+    """Read distinct texts, without spaces around them, as numbers (see `parse_numbers`).
+
+    ``decimal="clear"`` takes points for decimal marks and does not read "1,234". A ``unit`` that is
+    known beforehand need not be usual.
+    """
+    markers = {"", *(text.strip().casefold() for text in missing)}
+    absent = np.array([text.casefold() in markers for text in texts], dtype=bool)
+    column = pd.Series(texts, dtype=object)
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, copy=True)
+    plain = np.isfinite(numbers)
+    numbers[absent | ~plain] = np.nan
+    others = np.flatnonzero(~plain & ~absent)
+    parsed = {i: part for i in others.tolist() if (part := _parse(texts[i])) is not None}
+    _drop_unlikely_units(parsed, int((plain & ~absent).sum()), plain_unit(unit) or "")
+    marks = Counter[Mark | None](part.mark for part in parsed.values())
+    points: list[int] = []
+    if "," in marks or "comma?" in marks or decimal == "," or table in (",", BOTH):
+        points = [i for i in np.flatnonzero(plain & ~absent).tolist() if "." in texts[i]]
+        marks.update(_mark(texts[i].lstrip("+-")) for i in points if "e" not in texts[i].lower())
+    chosen = _choose(marks, decimal, table)
+    ambiguous = np.zeros(len(texts), dtype=bool)
+    kinds, units = {}, {}
+    for i, part in parsed.items():
+        value = _value(part, chosen)
+        numbers[i], ambiguous[i] = (np.nan, True) if value is None else (value, False)
+        if value is not None:
+            kinds[texts[i]] = _kinds(part, chosen)
+        if part.unit:
+            units[texts[i]] = part.unit
+    if chosen not in (".", "clear"):  # "1.234" is a thousand where decimals have commas
+        for i in points:
+            if _EITHER.fullmatch(texts[i].lstrip("+-")):
+                numbers[i], ambiguous[i] = np.nan, chosen is None or chosen == "any"
+                if chosen == ",":
+                    numbers[i] = float(texts[i].replace(".", ""))
+                    kinds[texts[i]] = ("thousands separator",)
+    unreadable = np.isnan(numbers) & ~absent
+    return DistinctNumbers(numbers, unreadable, ambiguous, absent, chosen, kinds, units)
+
+
+def _parse(text: str) -> _Parsed | None:
+    """The parts of a text, or None if it is no number."""
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        return None
+    digits = re.sub(rf"[{_SPACES}]+$", "", found["digits"])
+    kinds = []
+    if re.search(rf"[{_APOSTROPHES}{_SPACES}]", digits):
+        if not _GROUPED.fullmatch(digits):
+            return None
+        digits = re.sub(rf"[{_APOSTROPHES}{_SPACES}]", "", digits)
+        kinds.append("thousands separator")
+        mark: Mark | None = "," if "," in digits else "." if "." in digits else ""
+    else:
+        mark = _mark(digits)
+    unit = plain_unit(found["unit"] or "")
+    if mark is None or unit is None:
+        return None
+    kinds += ["bound"] if found["bound"] or found["more"] else []
+    kinds += ["unit"] if unit else []
+    kinds += ["minus sign"] if (found["sign"] or "") in "\u2212\u2013" and found["sign"] else []
+    sign = "-" if found["sign"] and found["sign"] != "+" else ""
+    exponent = (found["exponent"] or "").replace("\u2212", "-")
+    return _Parsed(digits, exponent, sign, mark, unit, tuple(kinds))
+
+
+def _mark(digits: str) -> Mark | None:
+    """What digits say of the decimal mark: nothing, ".", ",", either; None if they are no number.
+
+    Examples
+    --------
+    >>> [_mark(digits) for digits in ("12", "0,5", "1.234,5", "1,234", "1,2,3")]
+    ['', ',', ',', 'comma?', None]
+    """
+    has = [mark for mark in ".," if mark in digits]
+    if not has:
+        return ""
+    if len(has) == 2:
+        return (
+            "." if _POINT_LAST.fullmatch(digits) else "," if _COMMA_LAST.fullmatch(digits) else None
+        )
+    if _EITHER.fullmatch(digits):
+        return "comma?" if has[0] == "," else "point?"
+    if _ONE.fullmatch(digits):
+        return has[0]  # type: ignore[return-value]
+    return ("." if has[0] == "," else ",") if _MANY[has[0]].fullmatch(digits) else None
+
+
+def _choose(marks: Counter[Any], decimal: str | None, table: str) -> Decimal | None:
+    """The decimal mark of a column: as the user says, its texts show, or other columns have it."""
+    if decimal in (".", ",", "any", "clear"):
+        return decimal  # type: ignore[return-value]
+    certain = [mark for mark in (".", ",") if marks[mark]]
+    unclear = marks["comma?"] + marks["point?"]
+    if len(certain) == 1:
+        return certain[0]  # type: ignore[return-value]
+    if len(certain) == 2 and not unclear:
+        return "any"
+    if table in (".", ","):
+        return table  # type: ignore[return-value]
+    return None if len(certain) == 2 or marks["comma?"] or (unclear and table == BOTH) else "."
+
+
+def two_readings(text: str) -> str:
+    """Say which two numbers a text can be.
+
+    Examples
+    --------
+    >>> two_readings("212.618")
+    "'212.618' can be 212.618 or 212618"
+    """
+    return f"{text!r} can be {text.replace(',', '.')} or {re.sub('[.,]', '', text)}"
+
+
+def common_decimal(columns: Iterable[Iterable[Any]]) -> str:
+    """The decimal mark that columns of texts clearly have, BOTH if they differ, "" if none does.
+
+    Examples
+    --------
+    >>> common_decimal([["1,5", "<0,6"], ["f", "m"], ["212.618", "1.204"]])
+    ','
+    """
+    marks = set[str]()
+    for column in columns:
+        texts = list(dict.fromkeys(str(text).strip() for text in column))
+        if not any("," in text or "." in text for text in texts):
+            continue
+        read = parse_distinct(texts)
+        if read.unreadable.sum() > 0.1 * len(texts):
+            continue
+        parts = (_parse(text) for text in texts)
+        marks |= {part.mark for part in parts if part is not None and part.mark in (".", ",")}
+    return BOTH if len(marks) > 1 else next(iter(marks), "")
+
+
+def _value(part: _Parsed, decimal: Decimal | None) -> float | None:
+    """The number; None if it could be one of two."""
+    mark: str = part.mark
+    if mark in ("comma?", "point?"):
+        if decimal == "clear" and mark == "point?":
+            decimal = "."
+        if decimal not in (".", ","):
+            return None
+        mark = decimal
+    digits = part.digits.replace("." if mark == "," else ",", "")
+    if mark in (".", ",") and digits.count(mark) > 1:
+        return None
+    return float(f"{part.sign}{digits.replace(',', '.')}{part.exponent}")
+
+
+def _kinds(part: _Parsed, decimal: Decimal | None) -> tuple[str, ...]:
+    mark = ("." if decimal == "clear" else decimal) if "?" in part.mark else part.mark
+    other = "." if mark == "," else ","
+    kinds = list(part.kinds)
+    kinds += ["decimal comma"] if mark == "," and "," in part.digits else []
+    kinds += ["thousands separator"] if mark and other in part.digits else []
+    return tuple(dict.fromkeys(kinds))
+
+
+def _drop_unlikely_units(parsed: dict[int, _Parsed], n_plain: int, known: str) -> None:
+    """Take what stands behind a number for a unit only where that is likely; else drop the text.
+
+    A usual unit always is one; another word if half of the numbers have it; a single letter ("3a"
+    is a stage) if all have it.
+    """
+    counts = Counter(part.unit for part in parsed.values() if part.unit)
+    n_numbers = len(parsed) + n_plain
+    for i, part in list(parsed.items()):
+        unit = part.unit
+        n = counts[unit]
+        likely = (
+            unit in UNITS
+            or unit == known
+            or (n == n_numbers if len(unit) == 1 else 2 * n >= n_numbers)
+        )
+        if unit and not likely:
+            del parsed[i]

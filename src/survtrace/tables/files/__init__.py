@@ -1,0 +1,1 @@
+"""Tables in files: how each is written, read in chunks, written whole."""

@@ -1,0 +1,306 @@
+"""A table of patients from a file, and its columns by name."""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from survtrace.errors import Answer, DataError, DataWarning, missing_extra
+from survtrace.tables.covariates.text_numbers import (
+    BOTH,
+    parse_distinct,
+    parse_numbers,
+    two_readings,
+)
+from survtrace.tables.files.excel import EXCEL, read_sheet
+from survtrace.tables.files.parquet import parquet_chunks, parquet_columns, parquet_schema
+from survtrace.tables.files.reading import Reading
+from survtrace.tables.files.text_files import (
+    STANDARD,
+    TextFormat,
+    drop_empty,
+    find_decimal,
+    find_format,
+    has_leading_zeros,
+    remark,
+    text_source,
+)
+from survtrace.tables.outcome.outcome import read_outcome
+
+SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".feather")
+READABLE = (*SUFFIXES, ".txt", ".txt.gz", *EXCEL)
+DECIMALS = (
+    Answer("if a comma stands before decimals", ("--decimal", ",")),
+    Answer("if a point stands before decimals", ("--decimal", ".")),
+)
+HINTS = "survtrace"  # what is noted about a file in the attrs of its frame, for the inspection
+
+
+def read_table(path: str | Path, reading: Reading | None = None) -> pd.DataFrame:
+    """Read a table by the ending of its name; ``-`` is CSV from standard input.
+
+    Of a text file, separator and encoding are found out. Texts stay texts: what they mean is found
+    out where the table is inspected, by column. Of a folder, the Parquet files in it and its
+    subfolders, in the order of their names.
+
+    Parameters
+    ----------
+    path
+        CSV, TSV or other text (also .gz), Parquet, Feather, Excel, or a folder of Parquet files.
+    reading
+        What is known of how the file is written.
+
+    Examples
+    --------
+    >>> read_table("nowhere.csv")
+    Traceback (most recent call last):
+    survtrace.errors.DataError: nowhere.csv does not exist. Pass the path of a table.
+    """
+    path, reading = require_table(path), reading or Reading()
+    found = ""
+    with readable(path):
+        if path.is_dir():
+            table = _read_folder(path)
+        elif path.suffix == ".parquet":
+            table = pd.read_parquet(path)
+        elif path.suffix == ".feather":
+            table = pd.read_feather(path)
+        elif path.suffix in EXCEL:
+            table = read_sheet(path, reading)
+        else:
+            table, found = _read_text(path, reading)
+    if reading.decimal or found or reading.missing:
+        table.attrs[HINTS] = {
+            "decimal": reading.decimal or found,
+            "missing": list(reading.missing),
+        }
+    return table
+
+
+def _read_text(path: Path, reading: Reading) -> tuple[pd.DataFrame, str]:
+    """The table of a text file, and the decimal mark of its columns, as `common_decimal` has it."""
+    source = text_source(path)
+    found = find_format(source, reading)
+    table = pd.read_csv(source, **found.options())
+    if str(path) != STANDARD and has_leading_zeros(path, found):
+        table = _with_codes_as_text(table, path, found)
+    if found.row_names:
+        table = table.reset_index(drop=True)
+    require_separated(path, list(table.columns), found.sep)
+    table, empty = drop_empty(table, found)
+    dropped = (f"{len(empty)} columns without name and values are left out",) if empty else ()
+    remark(source, [*found.remarks, *dropped])
+    decimal = find_decimal(table)
+    if "," in (decimal, reading.decimal) or decimal == BOTH:
+        if str(path) != STANDARD:
+            table = _with_points_as_text(table, path, found)
+        if decimal == "," and any(_has_fractions(column) for _, column in table.items()):
+            decimal = BOTH
+    return table, decimal
+
+
+def _has_fractions(column: pd.Series[Any]) -> bool:
+    """Whether a column of a text file was read as numbers with decimal points."""
+    if column.dtype.kind != "f":
+        return False
+    values = column.dropna().head(500)
+    return bool((values % 1 != 0).any())
+
+
+def _with_codes_as_text(table: pd.DataFrame, path: Path, found: TextFormat) -> pd.DataFrame:
+    """Columns in which numbers have leading zeros ("007"), as the texts they are."""
+    names = [str(name) for name, dtype in table.dtypes.items() if dtype.kind in "iuf"]
+    if not names or found.row_names:
+        return table
+    options: dict[str, Any] = found.options()
+    texts = pd.read_csv(path, **options, usecols=names, dtype=dict.fromkeys(names, object))
+    codes = [n for n in names if texts[n].str.fullmatch(r"\s*0[0-9]+\s*").eq(True).any()]
+    return table.assign(**{name: texts[name] for name in codes})
+
+
+def _with_points_as_text(table: pd.DataFrame, path: Path, found: TextFormat) -> pd.DataFrame:
+    """Columns in which points may group thousands ("1.234"), as the texts they are."""
+    names = [str(name) for name, dtype in table.dtypes.items() if dtype.kind == "f"]
+    if not names or found.row_names:
+        return table
+    options: dict[str, Any] = found.options()
+    texts = pd.read_csv(path, **options, usecols=names, dtype=dict.fromkeys(names, object))
+    unclear: dict[str, Any] = {}
+    for name in names:
+        distinct = [str(text).strip() for text in texts[name].dropna().unique()]
+        with_points = [text for text in distinct if "." in text]
+        read = parse_distinct(with_points, ",")
+        if len(read.kinds) == len(with_points) > 0:
+            unclear[name] = texts[name]
+    return table.assign(**unclear)
+
+
+def _read_folder(path: Path) -> pd.DataFrame:
+    import pyarrow
+
+    names = parquet_columns(path)
+    nothing = parquet_schema(path).empty_table().select(names).replace_schema_metadata()
+    pieces = parquet_chunks(path, names, n_rows=2**20)
+    return pyarrow.concat_tables([nothing, *pieces]).to_pandas()
+
+
+def split_outcome(
+    table: pd.DataFrame,
+    duration: str,
+    event: str,
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    censored: Sequence[Any] | None = None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Covariates and outcome of a table that holds both.
+
+    Parameters
+    ----------
+    table
+        A row for each subject.
+    duration, event
+        The columns of the outcome.
+    drop
+        Columns that are no covariates.
+    categorical
+        Covariates whose numbers are codes; they get a category dtype.
+    censored
+        Labels that mean censored, where the usual words do not. The outcome keeps them in its
+        ``attrs``, beside the name of the event column, where `read_outcome` finds both.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"id": [1, 2], "age": [50, 60], "months": [3, 4], "died": [0, 1]})
+    >>> X, y = split_outcome(table, duration="months", event="died", drop=["id"])
+    >>> list(X.columns), list(y.columns)
+    (['age'], ['event', 'duration'])
+    """
+    require_columns(table.columns, [duration, event, *drop, *categorical])
+    X = table.drop(columns=[duration, event, *drop])
+    X = X.astype({name: "category" for name in categorical if name in X})
+    if categorical:
+        X.attrs[HINTS] = {**X.attrs.get(HINTS, {}), "categorical": list(categorical)}
+    y = pd.DataFrame({"event": table[event], "duration": _numbers_in(table, duration)})
+    y.attrs["event_name"] = event
+    if censored is not None:
+        with warnings.catch_warnings(action="ignore", category=DataWarning):  # the fit warns
+            read_outcome(y, censored=censored, zero_duration=0.0)  # refuses labels not there
+        y.attrs["censored"] = list(censored)
+    return X, y
+
+
+def _numbers_in(table: pd.DataFrame, name: str) -> pd.Series[Any]:
+    """A column of numbers in the decimal mark of its file.
+
+    As it is, if some are no numbers, have a unit, or are bounds ("12,5+"): `read_outcome` asks.
+    """
+    column, decimal = table[name], table.attrs.get(HINTS, {}).get("decimal")
+    if column.dtype.kind != "O" or not decimal:
+        return column
+    read = parse_numbers(column, table=decimal)
+    if read.ambiguous.any():
+        raise ambiguous_decimals(name, str(column[read.ambiguous].iloc[0]).strip())
+    clear = not (read.unreadable.any() or read.units or "bound" in read.changes)
+    return pd.Series(read.numbers, column.index, name=name) if clear else column
+
+
+def ambiguous_decimals(name: str, example: str) -> DataError:
+    """The question which decimal mark a column has, of whose texts each may be two numbers.
+
+    Examples
+    --------
+    >>> print(ambiguous_decimals("months", "1,234"))
+    column 'months': '1,234' can be 1.234 or 1234. Say which mark its decimals have: \
+Reading(decimal=",") or Reading(decimal=".").
+    """
+    seen = f"column {name!r}: {two_readings(example)}. Say which mark its decimals have:"
+    return DataError(
+        f'{seen} Reading(decimal=",") or Reading(decimal=".").',
+        in_command=f"{seen} --decimal , or --decimal .",
+        answers=DECIMALS,
+    )
+
+
+def require_columns(columns: Iterable[str], names: Sequence[str], most: int = 30) -> None:
+    """Refuse names that are no columns of a table, and say which may be meant.
+
+    Examples
+    --------
+    >>> require_columns(["id", "months"], ["month"])
+    Traceback (most recent call last):
+    survtrace.errors.DataError: the table has no column 'month'; did you mean 'months'? \
+It has ['id', 'months'].
+    """
+    known = [str(name) for name in columns]
+    missing = [name for name in names if name not in known]
+    if not missing:
+        return
+    near = get_close_matches(missing[0], known, n=1)
+    meant = f"did you mean {near[0]!r}? It" if near else "it"
+    shown = f"{known[:most]} and more" if len(known) > most else known
+    raise DataError(
+        f"the table has no column {', '.join(map(repr, missing))}; {meant} has {shown}."
+    )
+
+
+def require_table(path: str | Path) -> Path:
+    """The path of a table that exists and whose ending we read, or of a folder."""
+    path = Path(path)
+    if str(path) != STANDARD and not path.is_dir():
+        require_suffix(path, READABLE)
+        if not path.exists():
+            raise DataError(f"{path} does not exist. Pass the path of a table.")
+    return path
+
+
+def require_suffix(path: Path, suffixes: tuple[str, ...] = SUFFIXES) -> None:
+    """Refuse a file whose ending names no kind of table we know."""
+    if not path.name.lower().endswith(suffixes):
+        raise DataError(f"a table must end in one of {', '.join(suffixes)}; got {path.name}.")
+
+
+def separator(path: Path) -> str:
+    """What stands between the columns of a text file that we write."""
+    return "\t" if ".tsv" in path.suffixes else ","
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Say in our words that a file could not be read."""
+    try:
+        yield
+    except ImportError:
+        needed, extra = ("openpyxl", "excel") if path.suffix in EXCEL else ("pyarrow", "parquet")
+        purpose = f"{path.name} cannot be read or written without"
+        raise missing_extra(needed, extra, purpose) from None
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path.name} could not be read as a table: some letters are not {error.encoding}. "
+            "Say how it is encoded: read_table(path, Reading(encoding='cp1252')).",
+            in_command=f"{path.name} could not be read as a table: some letters are not "
+            f"{error.encoding}. Say how it is encoded: --encoding cp1252.",
+        ) from None
+    except (ValueError, OSError, EOFError, zlib.error) as error:
+        if isinstance(error, DataError):
+            raise
+        name = "standard input" if str(path) == STANDARD else path
+        raise DataError(f"{name} could not be read as a table ({error}).") from None
+
+
+def require_separated(path: Path, columns: Sequence[str], sep: str) -> None:
+    """Refuse a single column with other separators in its name."""
+    seen = next((mark for mark in (";", "\t", ",", "|") if mark in str(columns[0])), None)
+    if len(columns) == 1 and seen:
+        raise DataError(
+            f"the columns of {path.name} must be separated by {sep!r}; they seem to be separated "
+            f"by {seen!r}. Say so: read_table(path, Reading(sep={seen!r})).",
+            in_command=f"the columns of {path.name} must be separated by {sep!r}; they seem to be "
+            f"separated by {seen!r}. Say so: --sep {seen!r}.",
+        )

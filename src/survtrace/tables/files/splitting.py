@@ -1,0 +1,316 @@
+"""Divide a table in a file into rows to fit on and rows to evaluate on, copied as they are."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from survtrace.errors import DataError, SettingError
+from survtrace.tables.files.chunks import N_ROWS, read_chunks, written_whole
+from survtrace.tables.files.excel import EXCEL
+from survtrace.tables.files.formats import (
+    READABLE,
+    read_table,
+    readable,
+    require_suffix,
+    require_table,
+)
+from survtrace.tables.files.parquet import (
+    count_parquet_rows,
+    is_parquet,
+    parquet_chunks,
+    parquet_schema,
+)
+from survtrace.tables.files.reading import Reading
+from survtrace.tables.files.text_files import STANDARD, find_format
+
+Mask = NDArray[np.bool_]
+
+
+def draw_held_out(
+    n_rows: int,
+    fraction: float,
+    *,
+    seed: int = 0,
+    labels: Sequence[Any] | None = None,
+    subjects: Sequence[Any] | None = None,
+) -> Mask:
+    """Draw rows to hold out of a fit, the same share of each label, all rows of a subject together.
+
+    Parameters
+    ----------
+    n_rows
+        Rows of the table.
+    fraction
+        Share to hold out.
+    seed
+        The same seed draws the same rows.
+    labels
+        Label of each row, such as its event; a subject of several rows has that of its last.
+    subjects
+        Identifier of each row's subject; a missing one is a subject of its own.
+
+    Returns
+    -------
+    ndarray of bool
+        Which rows are held out.
+
+    Examples
+    --------
+    >>> draw_held_out(8, 0.25, labels=["0", "0", "0", "0", "1", "1", "1", "1"]).reshape(2, 4).sum(1)
+    array([1, 1])
+    """
+    if not 0 < fraction < 1:
+        raise SettingError(f"the share to hold out must lie between 0 and 1; got {fraction}.")
+    subject = _numbered(subjects, n_rows)
+    n_subjects = int(subject.max(initial=-1)) + 1
+    if n_subjects < 2:
+        raise DataError(f"a split needs at least two subjects; got {n_subjects}.")
+    label = np.zeros(n_subjects, dtype=np.int64)
+    if labels is not None:
+        label[subject] = pd.factorize(np.asarray(labels, dtype=object), use_na_sentinel=False)[0]
+    drawn = np.zeros(n_subjects, dtype=bool)
+    rng, owed = np.random.default_rng(seed), 0.0
+    for each in np.unique(label):
+        members = rng.permutation(np.flatnonzero(label == each))
+        owed += fraction * len(members)  # rounding of one label is made up for by the next
+        n_drawn = round(owed)
+        owed -= n_drawn
+        drawn[members[:n_drawn]] = True
+    if drawn.all() or not drawn.any():
+        raise DataError(
+            f"a share of {fraction} of {n_subjects} subjects leaves one side empty. Pass a larger "
+            "table or another share."
+        )
+    return drawn[subject]
+
+
+def read_verbatim(
+    path: Path, names: Sequence[str], reading: Reading | None = None
+) -> tuple[int, dict[str, list[Any]]]:
+    """Count the rows of a table, and read some columns as they are written."""
+    reading = reading or Reading()
+    if not names:
+        return _count_rows(path, reading), {}
+    pieces = list(read_chunks(path, list(names), verbatim=list(names), reading=reading))
+    n_rows = sum(map(len, pieces))
+    return n_rows, {
+        name: [None if pd.isna(value) else value for piece in pieces for value in piece[name]]
+        for name in names
+    }
+
+
+def copy_rows(path: str | Path, parts: Mapping[Path, Mask], reading: Reading | None = None) -> None:
+    r"""Copy some rows of a table to each of several files of the same format, byte for byte.
+
+    Parameters
+    ----------
+    path
+        A text (also .gz), Parquet or Feather file, or a folder of Parquet files; rows of an Excel
+        file are written as CSV.
+    parts
+        For each new file, which rows it gets.
+    reading
+        What is known of how the file is written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table, new = Path(folder, "t.csv"), Path(folder, "new.csv")
+    ...     _ = table.write_text("id,age\n007,61.50\n008,47.00\n")
+    ...     copy_rows(table, {new: np.array([True, False])})
+    ...     new.read_text()
+    'id,age\n007,61.50\n'
+    """
+    path, reading = require_splittable(path, list(parts)), reading or Reading()
+    with ExitStack() as stack, readable(path):
+        files = {stack.enter_context(written_whole(out)): mask for out, mask in parts.items()}
+        if is_parquet(path) or path.suffix == ".feather":
+            _copy_arrow(path, files, stack)
+        elif path.suffix in EXCEL:
+            _copy_sheet(path, files, reading)
+        else:
+            _copy_text(path, files, stack, _separator(path, reading))
+
+
+def require_splittable(path: str | Path, parts: Sequence[Path]) -> Path:
+    """Refuse standard input, and new files of another format than the table's."""
+    if str(path) == STANDARD:
+        raise DataError("standard input cannot be split. Write the table to a file first.")
+    path = require_table(path)
+    ending = table_ending(path)
+    for out in parts:
+        require_suffix(out, READABLE)
+        if table_ending(out) != ending:
+            raise DataError(
+                f"the rows of {path.name} go to a file whose name ends in {ending}; got {out.name}."
+            )
+    return path
+
+
+def table_ending(path: Path) -> str:
+    """The ending of the names of files that take rows of a table: its own, .csv for Excel.
+
+    Examples
+    --------
+    >>> table_ending(Path("patients.2024.csv.gz"))
+    '.csv.gz'
+    """
+    if path.is_dir():
+        return ".parquet"
+    if path.suffix in EXCEL:
+        return ".csv"
+    return "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
+
+
+def _numbered(subjects: Sequence[Any] | None, n_rows: int) -> NDArray[np.int64]:
+    """The number of each row's subject, from 0."""
+    if subjects is None:
+        return np.arange(n_rows)
+    number, distinct = pd.factorize(np.asarray(subjects, dtype=object))
+    unnamed = number < 0
+    number[unnamed] = len(distinct) + np.arange(unnamed.sum())
+    return number
+
+
+def _separator(path: Path, reading: Reading) -> str:
+    """What separates the columns of a text file whose lines can be told apart by their bytes."""
+    found = find_format(path, reading)
+    if found.encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32", "utf16", "utf32")):
+        raise DataError(
+            f"{path.name} is written in {found.encoding}. Save it as UTF-8 to split it."
+        )
+    return found.sep
+
+
+def _count_rows(path: Path, reading: Reading) -> int:
+    if is_parquet(path):
+        return count_parquet_rows(path)
+    if path.suffix == ".feather":
+        return sum(map(len, _feather_tables(path)))
+    if path.suffix in EXCEL:
+        return len(read_table(path, reading))
+    return sum(1 for _ in _records(path, _separator(path, reading))) - 1
+
+
+def _copy_text(path: Path, files: Mapping[Path, Mask], stack: ExitStack, sep: str) -> None:
+    opened = partial(gzip.open, compresslevel=6) if path.suffix == ".gz" else open
+    streams = [(stack.enter_context(opened(part, "wb")), mask) for part, mask in files.items()]
+    records = _records(path, sep)
+    header = next(records, b"")
+    for stream, _ in streams:
+        stream.write(_ended(header))
+    n_rows = -1
+    for n_rows, record in enumerate(records):
+        for stream, mask in streams:
+            if n_rows < len(mask) and mask[n_rows]:
+                stream.write(_ended(record))
+    _require_all(n_rows + 1, files, path)
+
+
+def _ended(record: bytes) -> bytes:
+    return record if record.endswith((b"\n", b"\r")) else record + b"\n"
+
+
+def _records(path: Path, sep: str) -> Iterator[bytes]:
+    """The lines of a text file, those of a quoted line break together, blank ones left out."""
+    blank = b" \r\n" if sep == "\t" else b" \t\r\n"
+    mark = sep.encode()
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as lines:
+        record, inside = b"", False
+        for line in lines:
+            inside = _ends_inside_quotes(line, mark, inside)
+            record += line
+            if not inside:
+                if record.strip(blank):
+                    yield record
+                record = b""
+        if record.strip(blank):
+            yield record
+
+
+def _ends_inside_quotes(line: bytes, sep: bytes, inside: bool) -> bool:
+    """Whether a quoted field is still open at the end of a line, as pandas reads it.
+
+    Examples
+    --------
+    >>> _ends_inside_quotes(b'1,"two', b",", False), _ends_inside_quotes(b'1,5" pipe', b",", False)
+    (True, False)
+    """
+    if b'"' not in line:
+        return inside
+    place = 0
+    while True:
+        if inside:
+            place = line.find(b'"', place) + 1
+            if place == 0:
+                return True
+            if line[place : place + 1] == b'"':  # a doubled quote is a quote in the text
+                place += 1
+                continue
+            inside = False
+        elif line[place : place + 1] == b'"':
+            inside, place = True, place + 1
+            continue
+        place = line.find(sep, place) + 1
+        if place == 0:
+            return False
+
+
+def _copy_arrow(path: Path, files: Mapping[Path, Mask], stack: ExitStack) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    if is_parquet(path):
+        schema = parquet_schema(path)
+        tables = parquet_chunks(path, schema.names, N_ROWS)
+        to_file: Any = parquet.ParquetWriter
+    else:
+        tables = _feather_tables(path)
+        schema = None
+        to_file = pyarrow.ipc.new_file
+    writers: list[Any] = []
+    first = 0
+    for table in tables:
+        schema = schema or table.schema
+        writers = writers or [stack.enter_context(to_file(str(part), schema)) for part in files]
+        for writer, mask in zip(writers, files.values(), strict=True):
+            rows = mask[first : first + len(table)]
+            writer.write_table(table.replace_schema_metadata(schema.metadata).filter(rows))
+        first += len(table)
+    _require_all(first, files, path)
+
+
+def _copy_sheet(path: Path, files: Mapping[Path, Mask], reading: Reading) -> None:
+    frame = read_table(path, reading)
+    _require_all(len(frame), files, path)
+    for part, mask in files.items():
+        frame[mask].to_csv(part, index=False)
+
+
+def _feather_tables(path: Path) -> Iterator[Any]:
+    import pyarrow
+
+    with pyarrow.memory_map(str(path)) as source:
+        file = pyarrow.ipc.open_file(source)
+        for number in range(file.num_record_batches):
+            yield pyarrow.Table.from_batches([file.get_batch(number)])
+
+
+def _require_all(n_rows: int, files: Mapping[Path, Mask], path: Path) -> None:
+    """Refuse a table whose rows were counted differently when they were drawn."""
+    expected = len(next(iter(files.values())))
+    if n_rows != expected:
+        raise DataError(
+            f"{path.name} has {n_rows:,} rows of text, of which {expected:,} were read as rows of "
+            "a table; it cannot be split as it is. Save it as plain CSV or Parquet and try again."
+        )

@@ -1,0 +1,291 @@
+"""How a text file is written, found out from its first lines: separator, encoding, columns."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from survtrace.errors import DataError, DataWarning, Words, warn
+from survtrace.tables.covariates.text_numbers import common_decimal
+from survtrace.tables.files.reading import Reading
+
+STANDARD = "-"  # standard input or output, as CSV
+SEPARATORS = (",", ";", "\t", "|")
+SAMPLE_BYTES = 2**18
+SAMPLE_LINES = 50
+FALLBACK = "cp1252"  # what Windows programs write in western Europe and America
+# As pandas, less "None", which may be a level or mean that nothing happened.
+NOT_THERE = (
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"),
+)
+# Numbers to the last digit, and one type for a column, not one for each block.
+EXACT: dict[str, Any] = {
+    "float_precision": "round_trip",
+    "low_memory": False,
+    "keep_default_na": False,
+    "na_values": list(NOT_THERE),
+}
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """How a text file is to be read.
+
+    Attributes
+    ----------
+    sep, encoding
+        Its separator and encoding.
+    names
+        The names in its header.
+    empty
+        Columns without a name that were empty in the first lines.
+    row_names
+        Whether rows have one value more than the header, in front, as R writes row names.
+    trailing
+        Whether rows have one empty value more than the header, at the end.
+    remarks
+        What is worth telling.
+    """
+
+    sep: str
+    encoding: str
+    names: tuple[str, ...]
+    empty: tuple[str, ...] = ()
+    row_names: bool = False
+    trailing: bool = False
+    remarks: tuple[str, ...] = ()
+
+    def options(self) -> dict[str, Any]:
+        """What pandas has to be told."""
+        told = {"sep": self.sep, "encoding": self.encoding, **EXACT}
+        return {**told, "index_col": False} if self.trailing else told
+
+
+def find_format(path: Path | StandardInput, reading: Reading) -> TextFormat:
+    r"""Find out how a text file is written, where the user has not said so.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "t.csv").write_text("age;crp;\n61;1,5;\n47;0,3;\n")
+    ...     found = find_format(Path(folder, "t.csv"), Reading())
+    >>> found.sep, found.names, found.empty
+    (';', ('age', 'crp', 'Unnamed: 2'), ('Unnamed: 2',))
+    """
+    start = _first_bytes(path)
+    encoding, remarks = _encoding(start, path, reading)
+    lines = _first_lines(start, encoding, path)
+    sep = reading.sep or _separator(lines, path)
+    rows = [row for row in csv.reader(lines, delimiter=sep) if row]
+    if not rows:
+        raise DataError(f"{path.name} is empty. Pass a table with a line of column names.")
+    header, body = rows[0], rows[1:]
+    _require_distinct_names(header, path)
+    names = tuple(name if name else f"Unnamed: {j}" for j, name in enumerate(header))
+    longer = bool(body) and all(len(row) == len(header) + 1 for row in body)
+    trailing = longer and not any(row[-1].strip() for row in body)
+    empty = tuple(
+        name
+        for j, name in enumerate(names)
+        if not header[j].strip() and not any(row[j].strip() for row in body if j < len(row))
+    )
+    if all(len(row) >= len(header) for row in body[:-1]):
+        remarks = (*remarks, *_cut_off(path, encoding, sep, len(header)))
+    return TextFormat(sep, encoding, names, empty, longer and not trailing, trailing, remarks)
+
+
+class StandardInput(io.RawIOBase):
+    """Standard input whose first lines can be looked at and are read again."""
+
+    name = "standard input"
+    suffix = ""
+    suffixes: tuple[str, ...] = ()
+
+    def __init__(self) -> None:
+        stream: Any = sys.stdin.buffer
+        self._stream = stream
+        self.start = b""
+        while self.start.count(b"\n") < 2 and (part := stream.read1(SAMPLE_BYTES)):
+            self.start += part
+        self._waiting = self.start
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer, first with what has been looked at."""
+        part = self._waiting[: len(buffer)] or self._stream.read1(len(buffer))
+        self._waiting = self._waiting[len(part) :]
+        buffer[: len(part)] = part
+        return len(part)
+
+
+def text_source(path: Path) -> Any:
+    """What text is read from: a path, or standard input."""
+    return StandardInput() if str(path) == STANDARD else path
+
+
+def drop_empty(table: pd.DataFrame, found: TextFormat) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The table without columns that have neither name nor values, and their names."""
+    empty = tuple(n for n in found.empty if n in table and table[n].isna().all())
+    return (table.drop(columns=[*empty]), empty) if empty else (table, ())
+
+
+def remark(path: Path | StandardInput, remarks: Sequence[str]) -> None:
+    """Tell how a file was read, in one warning."""
+    if remarks:
+        in_command = "; ".join(getattr(each, "in_command", each) for each in remarks)
+        words = DataWarning(
+            f"{path.name}: {'; '.join(remarks)}.", in_command=f"{path.name}: {in_command}."
+        )
+        warn(words)
+
+
+def find_decimal(table: pd.DataFrame) -> str:
+    """The decimal mark that the text columns of a table have (see `common_decimal`).
+
+    Examples
+    --------
+    >>> find_decimal(pd.DataFrame({"crp": ["1,5", "<0,6"], "sex": ["f", "m"]}))
+    ','
+    """
+    names = table.select_dtypes(include=object)
+    return common_decimal(table[name].dropna().head(500) for name in names)
+
+
+def _first_bytes(path: Path | StandardInput) -> bytes:
+    if isinstance(path, StandardInput):
+        return path.start
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rb") as file:
+        return bytes(file.read(SAMPLE_BYTES))
+
+
+def _encoding(
+    start: bytes, path: Path | StandardInput, reading: Reading
+) -> tuple[str, tuple[str, ...]]:
+    if reading.encoding is not None:
+        try:
+            codecs.lookup(reading.encoding)
+        except LookupError:
+            raise DataError(
+                f"{reading.encoding!r} is no encoding that Python knows. Usual ones are utf-8, "
+                "cp1252, latin-1."
+            ) from None
+        return reading.encoding, ()
+    if start.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig", ()
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16", ()
+    if _is_utf8(start) and (isinstance(path, StandardInput) or _whole_is_utf8(path)):
+        return "utf-8", ()
+    words = f"it is not UTF-8 and was read as {FALLBACK}; if letters look wrong, "
+    told = Words(f"{words}pass Reading(encoding=...)", in_command=f"{words}say --encoding NAME")
+    return FALLBACK, (told,)
+
+
+def has_leading_zeros(path: Path, found: TextFormat) -> bool:
+    """Whether some value of a file may begin with a zero and a digit; a quick look at the bytes."""
+    if found.encoding == "utf-16":
+        return True
+    start = re.compile(rb'(?:^|[\n"' + re.escape(found.sep.encode()) + rb"])0[0-9]")
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rb") as file:
+        end = b""
+        while part := file.read(2**20):
+            if start.search(end + part):
+                return True
+            end = part[-2:]
+    return False
+
+
+def _is_utf8(part: bytes) -> bool:
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(part)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _whole_is_utf8(path: Path, most: int = 2**26) -> bool:
+    """Whether the first 64 MiB are UTF-8; a letter in another encoding may come late."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rb") as file:
+        for _ in range(most // 2**20):
+            part = file.read(2**20)
+            if not part:
+                break
+            try:
+                decoder.decode(part)
+            except UnicodeDecodeError:
+                return False
+    return True
+
+
+def _first_lines(start: bytes, encoding: str, path: Path | StandardInput) -> list[str]:
+    text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(start)
+    lines = io.StringIO(text, newline="").readlines()
+    if len(lines) > 2 and not lines[-1].endswith(("\n", "\r")):
+        lines = lines[:-1]  # it may be cut
+    if "\0" in text[:1000]:
+        raise DataError(f"{path.name} could not be read as a table (it is no text file).")
+    return lines[:SAMPLE_LINES]
+
+
+def _cut_off(path: Path | StandardInput, encoding: str, sep: str, n_names: int) -> tuple[str, ...]:
+    """A remark if the last line of a file has fewer values than its header has names."""
+    if isinstance(path, StandardInput) or path.suffix == ".gz" or encoding.startswith("utf-16"):
+        return ()
+    with open(path, "rb") as file:
+        file.seek(max(0, path.stat().st_size - SAMPLE_BYTES))
+        lines = file.read().decode(encoding, errors="replace").splitlines()
+    last = next((line for line in reversed(lines) if line.strip()), "")
+    if last.count('"') % 2:  # the end of a text with line breaks
+        return ()
+    n_values = len(next(csv.reader([last], delimiter=sep), []))
+    if not 0 < n_values < n_names or len(lines) < 3:
+        return ()
+    return (
+        f"its last line has {n_values} of {n_names} values, as if the file had been cut off; the "
+        "others are taken as missing",
+    )
+
+
+def _separator(lines: list[str], path: Path | StandardInput) -> str:
+    """The separator by which most lines have as many values as the header."""
+    usual = "\t" if ".tsv" in path.suffixes else ","
+    best, best_score = usual, (0.0, 0)
+    for sep in dict.fromkeys((usual, *SEPARATORS)):
+        rows = [row for row in csv.reader(lines, delimiter=sep) if row]
+        width = len(rows[0]) if rows else 0
+        if width < 2:
+            continue
+        alike = sum(len(row) in (width, width + 1) for row in rows) / len(rows)
+        score = (round(alike, 1), width)
+        if score > best_score:
+            best, best_score = sep, score
+    return best
+
+
+def _require_distinct_names(header: Sequence[str], path: Path | StandardInput) -> None:
+    names = [name.strip() for name in header if name.strip()]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise DataError(
+            f"column names must differ; {repeated} occur more than once in {path.name}. Rename "
+            "them in its first line."
+        )

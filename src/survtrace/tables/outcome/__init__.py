@@ -1,0 +1,1 @@
+"""Duration and event of each subject, checked once."""

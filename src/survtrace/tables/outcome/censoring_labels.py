@@ -1,0 +1,340 @@
+"""Which labels of an event column mean censored; stop and ask where that is not clear."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from survtrace.errors import Answer, DataError, DataWarning, warn
+from survtrace.tables.outcome.event_labels import (
+    DEATH,
+    is_truth,
+    is_usual,
+    looks_censored,
+    plain_label,
+    plain_words,
+    same_label,
+    sort_causes,
+)
+
+NOBODY = "nobody"  # censored="nobody": every label is a cause
+EMPTY = "empty"  # censored="empty": a subject without a label is censored
+MOST_CAUSES = 100
+MANY = 10  # labels from which on a column may be an identifier
+LATE = 5  # subjects from which on a label that only the longest-followed have is doubted
+UNKNOWN_CODES = (9, 88, 99, 888, 999, 9999)
+
+
+class Followed(NamedTuple):
+    """The subjects of one label: how many, their durations in sum, the shortest and longest."""
+
+    n: int
+    total: float
+    shortest: float
+    longest: float
+
+    def __add__(self, other: Followed) -> Followed:  # type: ignore[override]
+        return Followed(
+            self.n + other.n,
+            self.total + other.total,
+            min(self.shortest, other.shortest),
+            max(self.longest, other.longest),
+        )
+
+
+class LabelCounts(dict[Any, Followed]):
+    """The labels of an event column; those of parts of a table add up."""
+
+    def __or__(self, other: LabelCounts) -> LabelCounts:  # type: ignore[override]
+        joined = LabelCounts(self)
+        for label, followed in other.items():
+            joined[label] = joined[label] + followed if label in joined else followed
+        return joined
+
+
+class Meaning(NamedTuple):
+    """The labels that are causes, sorted, and those that mean censored."""
+
+    causes: tuple[Any, ...]
+    censored: tuple[Any, ...]
+
+
+def named_labels(censored: Any) -> tuple[Any, ...] | None:
+    """The labels that ``censored=`` names: one, or several; none at all for ``[]``."""
+    if censored is None:
+        return None
+    one = isinstance(censored, (str, bytes)) or not isinstance(censored, Iterable)
+    return tuple(plain_label(label) for label in ([censored] if one else censored))
+
+
+def read_meaning(
+    counts: LabelCounts,
+    censored: Any = None,
+    *,
+    name: str = "event",
+    ask: bool = True,
+    part: bool = False,
+) -> Meaning:
+    """Decide which labels mean censored; `DataError` where they do not say it clearly.
+
+    Parameters
+    ----------
+    counts
+        The labels of the whole table.
+    censored
+        The labels that mean censored, and these alone; ``[]`` or ``"nobody"`` if none does;
+        ``"empty"`` is a missing label. By default 0 and the usual words.
+    name
+        What the event column is called: 1 may mean censored in a column "alive".
+    ask
+        Whether a table without anybody censored is questioned if it has several labels.
+    part
+        Whether these are some rows of a table, in which a label of ``censored`` need not occur.
+
+    Examples
+    --------
+    >>> labels = {"Alive": Followed(7, 60.0, 5.0, 9.0), "relapse": Followed(3, 9.0, 1.0, 5.0)}
+    >>> read_meaning(LabelCounts(labels))
+    Meaning(causes=('relapse',), censored=('Alive',))
+    """
+    named = named_labels(censored)
+    if named is None:
+        means = [label for label in counts if is_usual(label)]
+    else:
+        if not part:
+            _require_present(named, counts)
+        wanted = {same_label(label) for label in named}
+        means = [label for label in counts if same_label(label) in wanted]
+    others = [label for label in counts if label not in means]
+    _require_few(others, counts)
+    if named is None:
+        _ask_about_name(name, counts)
+        _ask(counts, means, others, ask)
+        _warn_of_codes(others, counts)
+    else:
+        _warn_of_usual(others, counts)
+    causes = sort_causes(_one_spelling(others, counts).values())
+    return Meaning(causes, sort_causes(means))
+
+
+def ask_about_cause(name: str, causes: Sequence[Any]) -> None:
+    """Stop where 1 is a cause to an estimator, but the column to be scored is called "alive"."""
+    truths = [cause for cause in causes if is_truth(cause)]
+    if truths and (is_usual(name) or looks_censored(name)):
+        _stop(
+            f"the event column is called {name!r}, and {_listed(truths)} was an event in the fit; "
+            "in a column of that name it may mean censored.",
+            (f"if {_listed(truths)} means censored", truths),
+            ("if it is an event here, too", [0]),
+        )
+
+
+def _ask_about_name(name: str, counts: LabelCounts) -> None:
+    """Stop where the name of the event column says that a 1 in it means censored, or alive."""
+    truths = [label for label in counts if is_truth(label)]
+    others = [label for label in counts if not is_truth(label)]
+    yes_or_no = truths and all(is_usual(label) for label in others)
+    if yes_or_no and (is_usual(name) or looks_censored(name)):
+        _stop(
+            f"the event column is called {name!r} and has {shown(counts)}: it may say "
+            f"{_listed(truths)} of those who are censored.",
+            (f"if {_listed(truths)} means censored", truths),
+            (f"if {_listed(truths)} means an event", others),
+        )
+
+
+def _require_present(named: Sequence[Any], counts: LabelCounts) -> None:
+    known = {same_label(label) for label in counts}
+    absent = [label for label in named if same_label(label) not in known]
+    if absent and list(named) != [NOBODY]:
+        rule = f"must name labels that occur; {_listed(absent)} does not. The event column has"
+        raise DataError(
+            f"censored {rule} {shown(counts)}. Pass one of these labels, or censored=[] if nobody "
+            "is censored.",
+            in_command=f"--censored {rule} {shown(counts)}. Pass one of these labels, or "
+            f"--censored {NOBODY} if nobody is censored.",
+        )
+
+
+def _warn_of_usual(causes: Sequence[Any], counts: LabelCounts) -> None:
+    """Say that a usual word for censored is a cause, because ``censored=`` names others."""
+    usual = [label for label in causes if is_usual(label)]
+    if usual:
+        warn(
+            f"{shown(counts, usual)} usually means censored; here it is a cause, since other "
+            "labels were named as censored. Name it, too, if it is none.",
+            DataWarning,
+        )
+
+
+def _warn_of_codes(causes: Sequence[Any], counts: LabelCounts) -> None:
+    """Say that a number far above the others, such as 9 or 99, is a cause."""
+    codes = sorted(label for label in causes if isinstance(label, int))
+    if len(codes) > 1 and codes[-1] in UNKNOWN_CODES and 2 * codes[-2] < codes[-1]:
+        warn(
+            f"{shown(counts, codes[-1:])} is a cause, but such a number often means that the event "
+            "is not known. If so, drop these subjects.",
+            DataWarning,
+        )
+
+
+def _ask(counts: LabelCounts, means: list[Any], others: list[Any], ask: bool) -> None:
+    """Stop where labels do not say clearly who is censored."""
+    doubtful = [label for label in others if looks_censored(label)]
+    if doubtful:
+        listed, many = _listed(doubtful), len(doubtful) > 1
+        _stop(
+            f"{listed} may mean censored, or be {'causes' if many else 'a cause'}. The event "
+            f"column has {shown(counts)}.",
+            (f"if {listed} mean{'' if many else 's'} censored", [*means, *doubtful]),
+            (f"if {listed} {'are causes' if many else 'is a cause'}", means),
+        )
+    late = _late_label(counts, others)
+    if ask and means and late is not None:
+        _stop(
+            f"{late!r} may mean censored: those who have it were followed longer than all with "
+            f"another cause. The event column has {shown(counts)}.",
+            (f"if {late!r} means censored", [*means, late]),
+            (f"if {late!r} is a cause", means),
+        )
+    if means or not ask or len(others) < 2:
+        return
+    if sorted(map(str, others)) == ["1", "2"]:
+        _stop(
+            f"the event column has {shown(counts)}, and nobody has 0. R codes 1 for censored and "
+            "2 for dead; 1 and 2 can also be two causes.",
+            ("if 1 means censored", [1]),
+            ("if both are causes", []),
+        )
+    likely = max(others, key=lambda label: counts[label].total / counts[label].n)
+    _stop(
+        f"nobody is censored, though there are several labels: the event column has "
+        f"{shown(counts)}. Those with {likely!r} were followed longest.",
+        (f"if {likely!r} means censored", [likely]),
+        ("if every label is a cause", []),
+    )
+
+
+def _late_label(counts: LabelCounts, causes: Sequence[Any]) -> Any:
+    """A cause that has struck nobody before the last event of every other cause, or None."""
+    for label in causes:
+        last = max((counts[other].longest for other in causes if other != label), default=np.inf)
+        words = plain_words(label) if isinstance(label, str) else ""
+        if counts[label].n >= LATE and counts[label].shortest > last and not DEATH.search(words):
+            return label
+    return None
+
+
+def _stop(question: str, *answers: tuple[str, list[Any]]) -> None:
+    in_python = ", or ".join(f"censored={_argument(labels)} {when}" for when, labels in answers)
+    in_command = ", or ".join(f"{_options(labels)} {when}" for when, labels in answers)
+    raise DataError(
+        f"{question} Say who is censored, in Surv.from_arrays(event, duration, censored=...) or "
+        f'by "censored" in a mapping of column names: {in_python}.',
+        in_command=f"{question} Say who is censored: {in_command}.",
+        answers=[Answer(when, _arguments(labels)) for when, labels in answers],
+    )
+
+
+def _argument(labels: list[Any]) -> str:
+    return repr(labels[0] if len(labels) == 1 else labels)
+
+
+def _arguments(labels: list[Any]) -> tuple[str, ...]:
+    """The options of the command line that name the labels."""
+    texts = [str(label) for label in labels] or [NOBODY]
+    return tuple(part for text in texts for part in ("--censored", text))
+
+
+def _options(labels: list[Any]) -> str:
+    parts = _arguments(labels)
+    return " ".join(part if re.fullmatch(r"[\w.-]+", part) else f'"{part}"' for part in parts)
+
+
+def _require_few(causes: Sequence[Any], counts: LabelCounts) -> None:
+    """Refuse an event column that tells subjects apart: an identifier, a duration."""
+    n_events = sum(counts[cause].n for cause in causes)
+    if len(causes) > MOST_CAUSES or (len(causes) >= MANY and 2 * len(causes) > n_events):
+        n_subjects = sum(followed.n for followed in counts.values())
+        raise DataError(
+            f"event must say what ended the follow-up, by few labels; {len(causes)} different "
+            f"ones among {n_subjects} subjects look like an identifier or a time (first: "
+            f"{_listed(list(causes)[:3])}). Pass a column with 0 for censored, or the cause.",
+            in_command=f"--event must name a column that says what ended the follow-up, by few "
+            f"labels; {len(causes)} different ones among {n_subjects} subjects look like an "
+            f"identifier or a time (first: {_listed(list(causes)[:3])}). Name a column with 0 for "
+            "censored, or the cause.",
+        )
+
+
+def refuse_dates(dates: Sequence[Any], n_dates: int, n_subjects: int) -> None:
+    """Say that a date of death is no event code."""
+    raise DataError(
+        "event must say what ended the follow-up, not when: a date is no event code; "
+        f"{n_dates} of {n_subjects} are dates (first: {str(dates[0])[:10]!r}). Make a column that "
+        'is 1 where the date is known and 0 elsewhere, such as df["date"].notna().astype(int), and '
+        "a duration from the start of follow-up to that date or to the last contact.",
+        in_command="--event must name what ended the follow-up, not when: a date is no event "
+        f"code; {n_dates} of {n_subjects} are dates (first: {str(dates[0])[:10]!r}). Add a column "
+        "to the table that is 1 where the date is known and 0 elsewhere, and name that; --duration "
+        "is the time from the start of follow-up to that date or to the last contact.",
+    )
+
+
+def shown(counts: LabelCounts, labels: Sequence[Any] | None = None, most: int = 12) -> str:
+    """Labels with the number of their subjects, the frequent first.
+
+    Examples
+    --------
+    >>> shown(LabelCounts({"alive": Followed(2, 9, 4, 5), 1: Followed(3, 6, 1, 4)}))
+    "1 (3 subjects), 'alive' (2)"
+    """
+    frequent = sorted(counts if labels is None else labels, key=lambda label: -counts[label].n)
+    parts = [f"{label!r} ({counts[label].n})" for label in frequent[:most]]
+    if parts:
+        word = "subject" if counts[frequent[0]].n == 1 else "subjects"
+        parts[0] = f"{parts[0][:-1]} {word})"
+    return ", ".join(parts) + (f" and {len(frequent) - most} more" if len(frequent) > most else "")
+
+
+def _listed(labels: Sequence[Any]) -> str:
+    return ", ".join(repr(label) for label in labels)
+
+
+def label_numbers(labels: Sequence[Any], meaning: Meaning) -> list[int | None]:
+    """The number of each label: 0 if it means censored, its place in the causes, None if unknown.
+
+    A cause's own label comes first; then the labels that mean censored, and the usual words.
+
+    Examples
+    --------
+    >>> label_numbers(["Relapse", "alive", "moved", 7], Meaning(("relapse",), ("moved",)))
+    [1, 0, 0, None]
+    """
+    exact = {label: k for k, label in enumerate(meaning.causes, start=1)}
+    alike = {same_label(plain_label(label)): k for label, k in exact.items()}
+    censored = {same_label(label) for label in meaning.censored}
+
+    def number(label: Any) -> int | None:
+        if label in exact or same_label(label) in alike:
+            return exact.get(label, alike.get(same_label(label)))
+        return 0 if same_label(label) in censored or is_usual(label) else None
+
+    return [number(label) for label in labels]
+
+
+def _one_spelling(labels: Sequence[Any], counts: LabelCounts) -> dict[Any, Any]:
+    """Each label by the most frequent spelling of it, with a warning if "Died" is also "died"."""
+    best = dict[Any, Any]()
+    for label in sorted(labels, key=lambda label: (-counts[label].n, str(label))):
+        best.setdefault(same_label(label), label)
+    others = {label: best[same_label(label)] for label in labels if label not in best.values()}
+    if others:
+        warn(
+            f"labels that differ only in case or spaces are the same cause: {others}.",
+            DataWarning,
+        )
+    return {label: best[same_label(label)] for label in labels}

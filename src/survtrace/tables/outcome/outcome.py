@@ -1,0 +1,399 @@
+"""Duration and event of each subject, read by name and checked once."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from survtrace.errors import Answer, DataError, DataWarning, row_name, warn
+from survtrace.tables.outcome.censoring_labels import (
+    EMPTY,
+    Followed,
+    LabelCounts,
+    Meaning,
+    label_numbers,
+    named_labels,
+    read_meaning,
+    refuse_dates,
+)
+from survtrace.tables.outcome.event_labels import is_date, is_usual, plain_label, sort_causes
+from survtrace.tables.outcome.outcome_columns import (
+    EXAMPLE,
+    as_column,
+    checked_durations,
+    columns_by_name,
+    duration_numbers,
+    require_same_length,
+    short,
+)
+
+UNKNOWN_DURATIONS = (99, 888, 999, 8888, 9999, 88888, 99999, 999999)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What ended each subject's follow-up, and when.
+
+    Attributes
+    ----------
+    duration
+        Length of follow-up, positive.
+    event
+        0 for a censored subject, k for the k-th label of ``causes``.
+    causes
+        The labels of causes 1..K, sorted.
+    censored
+        The labels that meant censored.
+    """
+
+    duration: NDArray[np.float64]
+    event: NDArray[np.int64]
+    causes: tuple[Any, ...]
+    censored: tuple[Any, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.duration)
+
+    @property
+    def is_empty(self) -> NDArray[np.bool_]:
+        """Which subjects are censored at duration 0."""
+        return (self.duration == 0) & (self.event == 0)
+
+    @property
+    def n_events(self) -> dict[Any, int]:
+        """How many events of each cause there are."""
+        counts = np.bincount(self.event, minlength=len(self.causes) + 1)[1:]
+        return dict(zip(self.causes, counts.tolist(), strict=True))
+
+    def take(self, subjects: NDArray[Any]) -> Outcome:
+        """The outcome of some of the subjects, by number or mask."""
+        return replace(self, duration=self.duration[subjects], event=self.event[subjects])
+
+    def cause_number(self, cause: Any) -> int:
+        """The number 1..K of a cause given by its label."""
+        if cause not in self.causes:
+            raise DataError(
+                f"cause must be one of the labels {list(self.causes)}; got {cause!r}. "
+                "Pass a label that occurs in the outcome."
+            )
+        return self.causes.index(cause) + 1
+
+
+class Surv:
+    """Builds the outcome that ``fit`` and the scores read."""
+
+    @staticmethod
+    def from_arrays(
+        event: ArrayLike, duration: ArrayLike, censored: Any = None
+    ) -> NDArray[np.void]:
+        """Pack two columns into one structured array with fields ``event`` and ``duration``.
+
+        Parameters
+        ----------
+        event
+            A label for each subject: 0 or a usual word for it (alive, lost, none, ...) if
+            censored, else the cause.
+        duration
+            Length of follow-up.
+        censored
+            The label, or a list of labels, that means censored, where the usual words do not say
+            it; these become 0, and every other label is a cause. ``[]`` or ``"nobody"``: nobody is
+            censored; ``"empty"``: those without a label are.
+
+        Examples
+        --------
+        >>> y = Surv.from_arrays(event=[0, 1, 2], duration=[3.5, 1.2, 8.0])
+        >>> y.dtype.names
+        ('event', 'duration')
+        >>> y["event"].tolist()
+        [0, 1, 2]
+        >>> Surv.from_arrays(["well", "ill"], [3.5, 1.2], censored="well")["event"].tolist()
+        [0, 'ill']
+        """
+        events, durations = as_column(event, "event"), as_column(duration, "duration")
+        require_same_length(events, durations)
+        numbers, settled = duration_numbers(durations), dict[str, Any]()
+        if censored is not None:
+            events, settled = _settle(events, numbers, censored)
+        kind = events.dtype if events.dtype.kind in "biu" else np.dtype(object)
+        fields = [("event", kind), ("duration", np.float64)]
+        y = np.empty(len(events), np.dtype(fields, metadata=settled))
+        y["event"], y["duration"] = events, numbers
+        return y
+
+
+def read_outcome(
+    y: Any,
+    *,
+    causes: Sequence[Any] | None = None,
+    censored: Any = None,
+    zero_duration: str | float = "raise",
+    first_row: int = 0,
+    event_name: str | None = None,
+    ask: bool = True,
+) -> Outcome:
+    """Check an outcome given in any accepted form and number its causes.
+
+    Parameters
+    ----------
+    y
+        A frame, mapping or structured array with ``event`` and ``duration`` (or ``time``);
+        scikit-survival's and comprisk's targets; or an `Outcome`.
+    causes
+        Labels known beforehand, in their order; any other label is refused, unless it means
+        censored. By default the sorted labels found.
+    censored
+        The label or labels that mean censored, and these alone (``[]`` for none); by default what
+        ``y.attrs["censored"]`` of a pandas frame says, or else 0 and the usual words. With
+        ``causes`` it names labels that mean censored besides 0 and the usual words, and need not
+        occur.
+    zero_duration
+        What an event at duration 0 gets: ``"raise"``, or ``"shift"`` to half the smallest
+        positive duration, or a duration of its own. (A subject censored at 0 says nothing;
+        `informative` drops it.)
+    first_row
+        What errors call the first subject, if these are a piece of a larger table.
+    event_name
+        What the event column was called in the table: 1 may mean censored in a column "alive".
+    ask
+        Whether to stop if nobody is censored though there are several labels. A whole table needs
+        that; the subjects of a fold may all have had an event.
+
+    Examples
+    --------
+    >>> read_outcome({"event": ["Alive", "relapse"], "time": [4.0, 2.0]}).causes
+    ('relapse',)
+    """
+    if isinstance(y, Outcome):
+        return y if causes is None or tuple(causes) == y.causes else _renumber(y, tuple(causes))
+    events, durations = columns_by_name(y)
+    require_same_length(events, durations)
+    duration = checked_durations(durations, first_row)
+    noted = y.attrs if isinstance(y, pd.DataFrame) else {}
+    part = censored is None and "censored" in noted
+    censored = noted["censored"] if part else censored
+    place, labels = _checked_labels(events, censored, first_row)
+    if causes is not None:
+        meaning = Meaning(tuple(causes), named_labels(censored) or ())
+        _refuse_both(meaning)
+    elif (settled := _settled(y)) is not None:
+        meaning = Meaning(sort_causes(label for label in labels if label != 0), settled)
+    else:
+        counts = _count(place, labels, duration)
+        name = event_name or str(noted.get("event_name", "event"))
+        meaning = read_meaning(counts, censored, name=name, ask=ask, part=part)
+    event = _event_numbers(labels, meaning)[place]
+    duration = _shift_zero_durations(duration, event, zero_duration, first_row)
+    return Outcome(duration, event, meaning.causes, meaning.censored)
+
+
+def count_labels(y: Any, censored: Any = None, first_row: int = 0) -> LabelCounts:
+    """The labels of an outcome, counted, for a table that is read in pieces."""
+    events, durations = columns_by_name(y)
+    place, labels = _checked_labels(events, censored, first_row)
+    return _count(place, labels, checked_durations(durations, first_row))
+
+
+def informative(outcome: Outcome) -> NDArray[np.bool_]:
+    """Mark the subjects with any follow-up; those censored at 0 carry none, with one warning."""
+    empty = outcome.is_empty
+    if empty.any():
+        warn_of_empty(int(empty.sum()), len(outcome), int(np.flatnonzero(empty)[0]))
+    return np.asarray(~empty)
+
+
+def warn_of_empty(n_empty: int, n_subjects: int, first: int) -> None:
+    """Say how many subjects are left out because they are censored at once."""
+    warn(
+        f"{n_empty} of {n_subjects} subjects are censored at duration 0 and are left out (first: "
+        f"{row_name(first)}); they carry no information.",
+        DataWarning,
+    )
+
+
+def warn_if_complete(outcome: Outcome) -> None:
+    """Say that nobody is censored, if no label was there to say it."""
+    if not outcome.censored and (outcome.event > 0).all():
+        warn(
+            f"nobody is censored: all {len(outcome)} subjects have an event. If that is wrong, "
+            "mark those without one by 0.",
+            DataWarning,
+        )
+
+
+def warn_of_unknown_durations(outcome: Outcome) -> None:
+    """Say that the longest duration looks like a code for "not known", such as 9999."""
+    longest = outcome.duration.max(initial=0.0)
+    others = outcome.duration[outcome.duration < longest].max(initial=0.0)
+    n_longest = int((outcome.duration == longest).sum())
+    if longest in UNKNOWN_DURATIONS and n_longest > 1 and 2 * others < longest:
+        warn(
+            f"duration is {longest:g} for {n_longest} of {len(outcome)} subjects, and at most "
+            f"{others:g} for all others; such a number often means that it is not known. If so, "
+            "drop these subjects.",
+            DataWarning,
+        )
+
+
+def require_same_subjects(n_subjects: int, outcome: Outcome) -> None:
+    """Refuse covariates and outcome of different length."""
+    if n_subjects != len(outcome):
+        raise DataError(
+            f"X and y must describe the same subjects; X has {n_subjects} rows and y has "
+            f"{len(outcome)}. Build both from the same table; {EXAMPLE}."
+        )
+
+
+def _settle(
+    events: NDArray[Any], duration: NDArray[np.float64], censored: Any
+) -> tuple[NDArray[Any], dict[str, Any]]:
+    """Events with 0 for what means censored, and a note in the dtype that this was decided.
+
+    A cause labelled 0 (as in a column "alive") gets the smallest number that is no other cause's.
+    """
+    place, labels = _checked_labels(events, censored, 0)
+    meaning = read_meaning(_count(place, labels, duration), censored)
+    free = next(number for number in range(1, len(labels) + 2) if number not in meaning.causes)
+    new = {0: free, **dict.fromkeys(meaning.censored, 0)}
+    events = np.array([new.get(label, label) for label in labels], dtype=object)[place]
+    if all(isinstance(label, int) for label in events):
+        events = events.astype(np.int64)
+    causes = {new.get(cause, cause) for cause in meaning.causes}
+    return events, {"censored": (0, *(c for c in meaning.censored if c not in {0, *causes}))}
+
+
+def _settled(y: Any) -> tuple[Any, ...] | None:
+    """The labels that `Surv` was told mean censored, if it was told."""
+    metadata = y.dtype.metadata if isinstance(y, np.ndarray) else None
+    return None if metadata is None else metadata.get("censored")
+
+
+def _checked_labels(
+    events: NDArray[Any], censored: Any, first_row: int
+) -> tuple[NDArray[np.int64], list[Any]]:
+    """Each subject's place in a list of distinct labels; whole numbers as int, none missing."""
+    if events.dtype.kind in "mM":
+        events = np.array([None if np.isnat(date) else date for date in events], dtype=object)
+    place, values = pd.factorize(events, use_na_sentinel=False)
+    raw = list(values) if values.dtype == object else values.tolist()
+    labels = [plain_label(label) for label in raw]
+    if EMPTY in (named_labels(censored) or ()):
+        labels = [EMPTY if label is None else label for label in labels]
+    dates = np.array([is_date(label) for label in labels], dtype=bool)
+    if dates.any():
+        n_dates = int(dates[place].sum())
+        refuse_dates([labels[k] for k in np.flatnonzero(dates)], n_dates, len(events))
+    _refuse_invalid(place, raw, labels, first_row)
+    distinct = list(dict.fromkeys(labels))
+    index = {label: k for k, label in enumerate(distinct)}
+    return np.array([index[label] for label in labels], dtype=np.int64)[place], distinct
+
+
+def _refuse_invalid(place: NDArray[Any], raw: list[Any], labels: list[Any], first_row: int) -> None:
+    missing = np.array([label is None for label in labels], dtype=bool)
+    invalid = np.array([_is_invalid(label) for label in labels], dtype=bool)
+    bad = (missing if missing.any() else invalid)[place]
+    if not bad.any():
+        return
+    first = int(np.flatnonzero(bad)[0])
+    seen = (
+        "event must be 0 for censored subjects, or a cause as a whole number above 0 or as text; "
+        f"{bad.sum()} of {len(bad)} are not (first: {row_name(first_row + first)}, "
+        f"{short(raw[place[first]])})."
+    )
+    if not missing.any():
+        raise DataError(f"{seen} Drop or correct these subjects.")
+    usual = [str(label) for label in labels if label is not None and is_usual(label)]
+    named = [EMPTY, *usual]  # what is named means censored, and nothing else does
+    said = repr(named if usual else EMPTY)
+    options = tuple(part for label in named for part in ("--censored", label))
+    raise DataError(
+        f"{seen} Drop these subjects or, if nothing happened to them, pass "
+        f"censored={said}, for example Surv.from_arrays(event, duration, censored={said}).",
+        in_command=f"{seen} Drop these subjects or, if nothing happened to them, say "
+        f"{shlex.join(options)}.",
+        answers=[Answer("if nothing happened to subjects without an event", options)],
+    )
+
+
+def _is_invalid(label: Any) -> bool:
+    return not (isinstance(label, str) or (isinstance(label, int) and label >= 0))
+
+
+def _count(
+    place: NDArray[np.int64], labels: Sequence[Any], duration: NDArray[np.float64]
+) -> LabelCounts:
+    n = np.bincount(place, minlength=len(labels))
+    total = np.bincount(place, weights=duration, minlength=len(labels))
+    shortest, longest = np.full(len(labels), np.inf), np.full(len(labels), -np.inf)
+    np.minimum.at(shortest, place, duration)
+    np.maximum.at(longest, place, duration)
+    columns = zip(*(values.tolist() for values in (n, total, shortest, longest)), strict=True)
+    return LabelCounts(zip(labels, (Followed(*column) for column in columns), strict=True))
+
+
+def _refuse_both(meaning: Meaning) -> None:
+    """Refuse labels that are said to mean censored where they are known as causes."""
+    both = [label for label in meaning.censored if label in meaning.causes]
+    if both:
+        raise DataError(
+            f"a label must be a cause or mean censored; {both} was a cause in the fit. Code the "
+            "events as there: Surv.from_arrays(event, duration, censored=...) gives 0 to those "
+            "who are censored."
+        )
+
+
+def _event_numbers(labels: Sequence[Any], meaning: Meaning) -> NDArray[np.int64]:
+    numbers = label_numbers(labels, meaning)
+    unknown = [label for label, number in zip(labels, numbers, strict=True) if number is None]
+    if unknown:
+        seen = (
+            f"every cause must be one of {list(meaning.causes)}; the outcome also has "
+            f"{list(sort_causes(unknown))}."
+        )
+        raise DataError(f"{seen} Recode or drop these subjects.")
+    return np.array(numbers, dtype=np.int64)
+
+
+def _renumber(outcome: Outcome, causes: tuple[Any, ...]) -> Outcome:
+    seen = np.unique(outcome.event[outcome.event > 0])
+    labels = [outcome.causes[number - 1] for number in seen]
+    numbers = np.zeros(len(outcome.causes) + 1, dtype=np.int64)
+    numbers[seen] = _event_numbers(labels, Meaning(causes, ()))
+    return replace(outcome, event=numbers[outcome.event], causes=causes)
+
+
+def _shift_zero_durations(
+    duration: NDArray[np.float64],
+    event: NDArray[np.int64],
+    zero_duration: str | float,
+    first_row: int,
+) -> NDArray[np.float64]:
+    at_zero = (duration == 0) & (event > 0)
+    if not at_zero.any():
+        return duration
+    if not isinstance(zero_duration, str):
+        return np.where(at_zero, zero_duration, duration)
+    if zero_duration != "shift":
+        seen = (
+            f"an event needs a duration above 0; {at_zero.sum()} of {len(at_zero)} events are at "
+            f"0 (first: {row_name(first_row + np.flatnonzero(at_zero)[0])})."
+        )
+        way_out = "to move them to half the smallest positive duration."
+        raise DataError(
+            f"{seen} Pass zero_duration='shift' {way_out}",
+            in_command=f"{seen} Say --set zero_duration=shift {way_out}",
+        )
+    smallest = duration[duration > 0].min(initial=np.inf)
+    return np.where(at_zero, shifted(smallest), duration)
+
+
+def shifted(smallest: float) -> float:
+    """Where an event at duration 0 goes, by the smallest positive duration (infinite: none)."""
+    return float(smallest) / 2 if np.isfinite(smallest) else 0.5

@@ -1,0 +1,179 @@
+"""The event and the duration column of an outcome in any accepted form, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from survtrace.errors import DataError, DataWarning, row_name, warn
+from survtrace.tables.covariates.real_numbers import is_complex, refuse_masked
+from survtrace.tables.covariates.text_numbers import parse_numbers
+
+EXAMPLE = "for example Surv.from_arrays(event=[0, 1, 2], duration=[3.5, 1.2, 8.0])"
+IN_COMMAND = "Name the columns with --event and --duration."
+DURATION_NAMES = ("duration", "time")
+
+
+def columns_by_name(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Find the event and the duration column."""
+    if y is None:
+        raise DataError(
+            f"y must hold an event and a duration for each subject; requires y to be passed, "
+            f"but the target y is None. Pass an outcome, {EXAMPLE}."
+        )
+    columns = _named_columns(y)
+    names = list(columns)
+    if len(names) == 2 and _follows_scikit_survival(columns):
+        return columns[names[0]], columns[names[1]]
+    duration_names = [name for name in names if name in DURATION_NAMES]
+    if "event" not in names or len(duration_names) != 1 or len(names) != 2:
+        seen = f"y must have exactly two columns, event and duration (or time); got {names}."
+        raise DataError(
+            f"{seen} Select them by name, {EXAMPLE}.", in_command=f"{seen} {IN_COMMAND}"
+        )
+    return columns["event"], columns[duration_names[0]]
+
+
+def _named_columns(y: Any) -> dict[str, NDArray[Any]]:
+    if isinstance(y, Mapping):
+        return {str(name): as_column(values, str(name)) for name, values in y.items()}
+    if isinstance(y, np.ndarray) and y.dtype.names:
+        return {name: as_column(y[name], name) for name in y.dtype.names}
+    frame = nw.from_native(y, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return {name: _column_of(frame[name]) for name in frame.columns}
+    shape = np.shape(y)
+    seen = f"an array of shape {shape}" if shape else f"{type(y).__name__}"
+    raise DataError(
+        "y must name its two columns, event and duration: a frame, a mapping or a structured "
+        f"array; got {seen}. A plain array cannot say which is which; {EXAMPLE}."
+    )
+
+
+def _column_of(series: Any) -> NDArray[Any]:
+    if series.dtype.is_numeric() or series.dtype == nw.Boolean:
+        return np.asarray(series.to_numpy())
+    if series.dtype.is_temporal() and series.implementation.is_pandas():
+        return np.asarray(series.to_numpy())
+    return np.array([*series.to_list(), None], dtype=object)[:-1]  # lists stay in their cells
+
+
+def _follows_scikit_survival(columns: dict[str, NDArray[Any]]) -> bool:
+    """Whether the first of two columns is a truth value and the second a number."""
+    first, second = columns.values()
+    return first.dtype.kind == "b" and second.dtype.kind in "fiu"
+
+
+def as_column(values: Any, name: str) -> NDArray[Any]:
+    """One value for each subject, as an array."""
+    refuse_masked(values, name)
+    column = np.asarray(values)
+    if column.dtype.kind in "US":
+        column = column.astype(object)
+    if column.ndim != 1:
+        raise DataError(
+            f"{name} must be one value for each subject; got shape {column.shape}. "
+            f"Pass a flat column, {EXAMPLE}."
+        )
+    return column
+
+
+def require_same_length(events: NDArray[Any], durations: NDArray[Any]) -> None:
+    """Refuse events and durations of different length."""
+    if len(events) != len(durations):
+        raise DataError(
+            "event and duration must describe the same subjects; "
+            f"got {len(events)} events and {len(durations)} durations; {EXAMPLE}."
+        )
+
+
+def checked_durations(durations: NDArray[Any], first_row: int = 0) -> NDArray[np.float64]:
+    """Durations as finite numbers of zero or more; text is read where it is clear."""
+    duration = duration_numbers(durations, first_row)
+    for bad, rule in ((~np.isfinite(duration), "finite"), (duration < 0, "zero or more")):
+        if bad.any():
+            first = np.flatnonzero(bad)[0]
+            raise DataError(
+                f"duration must be {rule}; {bad.sum()} of {len(bad)} are not "
+                f"(first: {row_name(first_row + first)}, {duration[first]}). "
+                "Drop or correct these subjects."
+            )
+    return duration
+
+
+def duration_numbers(durations: NDArray[Any], first_row: int = 0) -> NDArray[np.float64]:
+    """Durations as floats, missing ones as NaN."""
+    kind = pd.api.types.infer_dtype(durations) if durations.dtype == object else ""
+    if durations.dtype.kind in "mM" or kind.startswith(("date", "timedelta")):
+        what = kind or durations.dtype
+        raise DataError(
+            f"duration must be a number; got {what}. "
+            "Subtract the start date and convert, for example (end - start).dt.days.",
+            in_command=f"--duration must name a column of numbers; got {what}. Add a column to "
+            "the table with the time from the start of follow-up to its end, such as days.",
+        )
+    if is_complex(durations):
+        raise DataError("duration must be a real number; got complex ones. Pass their real part.")
+    if durations.dtype == object and any(isinstance(value, str) for value in durations):
+        return _read_texts(durations, first_row)
+    try:
+        return durations.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        bad = np.array([not _is_number(value) for value in durations])
+        raise _no_numbers(durations, bad, first_row) from None
+
+
+def _read_texts(durations: NDArray[Any], first_row: int) -> NDArray[np.float64]:
+    """Read numbers written as text, if each can mean one number only; say how many there were."""
+    read = parse_numbers(durations)
+    bad = read.unreadable
+    if bad.any():
+        raise _no_numbers(durations, bad, first_row)
+    if "bound" in read.changes or len(read.units) > 1:
+        bound = next((text for text in durations if set(str(text)) & set("<>\u2264\u2265~+")), "")
+        unclear = f"bounds such as {bound!r}" if bound else f"units {list(read.units)}"
+        raise DataError(
+            f"duration must be a number in one unit; the column holds {unclear}. Convert it to "
+            "days, months or years as numbers, and say in the event column who is censored."
+        )
+    texts = sum(isinstance(value, str) and bool(value.strip()) for value in durations)
+    changes = "".join(f", {kind}: {n}" for kind, n in read.changes.items())
+    warn(
+        f"durations are written as text; {texts} of {len(durations)} were read as numbers"
+        f"{changes} (first: {row_name(first_row)}, {durations[0]!r} is {read.numbers[0]:g}).",
+        DataWarning,
+    )
+    return read.numbers
+
+
+def _no_numbers(durations: NDArray[Any], bad: NDArray[np.bool_], first_row: int) -> DataError:
+    first = int(np.flatnonzero(bad)[0])
+    return DataError(
+        f"duration must be a number; {bad.sum()} of {len(bad)} are not "
+        f"(first: {row_name(first_row + first)}, {short(durations[first])}). "
+        "Convert the column to days, months or years as numbers."
+    )
+
+
+def short(value: Any, most: int = 40) -> str:
+    """A value as it is written in Python, cut if it is long.
+
+    Examples
+    --------
+    >>> short(10**400, most=8)
+    '10000000...'
+    """
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return bool(np.isfinite(float(value))) or value != value
+    except (TypeError, ValueError, OverflowError):
+        return value is None

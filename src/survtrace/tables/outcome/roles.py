@@ -1,0 +1,109 @@
+"""Which column of a table plays which role: event, duration, weight, or none at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+from survtrace.errors import DataError
+from survtrace.tables.files.formats import require_columns
+from survtrace.tables.outcome.censoring_labels import named_labels
+from survtrace.tables.outcome.outcome_columns import DURATION_NAMES
+
+EXAMPLE = 'for example {"event": "cause", "duration": "months", "drop": ["patient"]}'
+ROLES = ("event", *DURATION_NAMES, "censored", "weight", "drop")
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns that are no covariates: the outcome, the sample weight, and those to drop.
+
+    ``censored`` names the labels of the event column that mean censored; None for the usual ones.
+    """
+
+    event: str
+    duration: str
+    weight: str | None = None
+    drop: tuple[str, ...] = ()
+    censored: tuple[Any, ...] | None = None
+
+    def covariates(self, columns: Sequence[str]) -> list[str]:
+        """All other columns."""
+        require_columns(columns, self.named)
+        return [name for name in columns if name not in self.named]
+
+    @property
+    def named(self) -> list[str]:
+        """The columns that have a role."""
+        weight = [] if self.weight is None else [self.weight]
+        return [self.event, self.duration, *weight, *self.drop]
+
+
+def is_path(X: Any) -> bool:
+    """Whether a table is given by the path of its file.
+
+    Examples
+    --------
+    >>> is_path("cohort.parquet"), is_path({"age": [61, 47]})
+    (True, False)
+    """
+    return isinstance(X, str | PathLike)
+
+
+def names_columns(y: Any) -> bool:
+    """Whether an outcome is given by the names of its columns.
+
+    Examples
+    --------
+    >>> names_columns({"event": "cause", "time": "months"}), names_columns({"event": ["a"]})
+    (True, False)
+    """
+    if not isinstance(y, Mapping) or not isinstance(y.get("event"), str):
+        return False
+    return all(isinstance(y.get(role, ""), str) for role in DURATION_NAMES)
+
+
+def read_roles(y: Any) -> Roles:
+    """The roles that a mapping gives to columns of a table.
+
+    Examples
+    --------
+    >>> read_roles({"event": "cause", "time": "months", "censored": "alive"})
+    Roles(event='cause', duration='months', weight=None, drop=(), censored=('alive',))
+    """
+    if not isinstance(y, Mapping):
+        raise DataError(
+            "where X is the path of a file, y must say which of its columns hold event and "
+            f"duration; got {type(y).__name__}. Pass a mapping, {EXAMPLE}."
+        )
+    named = {str(role): _names(column) for role, column in y.items() if role != "censored"}
+    times = [role for role in DURATION_NAMES if role in named]
+    unknown = [role for role in named if role not in ROLES]
+    if "event" not in named or len(times) != 1 or unknown:
+        raise DataError(
+            "y must name the columns of event and duration, and may name weight, drop and the "
+            f"labels that mean censored; got {list(map(str, y))}. Write {EXAMPLE}."
+        )
+    weight = _only(named, "weight") if "weight" in named else None
+    event, duration = _only(named, "event"), _only(named, times[0])
+    if event == duration:
+        raise DataError(f"event and duration must be two columns; got {event!r} for both.")
+    return Roles(event, duration, weight, named.get("drop", ()), named_labels(y.get("censored")))
+
+
+def _names(column: Any) -> tuple[str, ...]:
+    names = (column,) if isinstance(column, str) else column
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise DataError(
+            "where X is the path of a file, y must hold names of its columns; got "
+            f"{type(column).__name__}. Write {EXAMPLE}."
+        )
+    return tuple(names)
+
+
+def _only(named: dict[str, tuple[str, ...]], role: str) -> str:
+    if len(named[role]) != 1:
+        raise DataError(f"{role} must be one column; got {list(named[role])}. Write {EXAMPLE}.")
+    return named[role][0]

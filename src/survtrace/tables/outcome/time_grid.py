@@ -1,0 +1,157 @@
+"""The intervals of the time axis, and where a duration falls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from survtrace.errors import DataError, DataWarning, SettingError, warn
+from survtrace.tables.covariates.real_numbers import real_numbers
+from survtrace.tables.outcome.outcome import Outcome
+
+
+def quantile_cuts(outcome: Outcome, n_intervals: int) -> NDArray[np.float64]:
+    """Cut points 0 = c_0 < .. < c_m at even quantiles of the event times.
+
+    Tied event times can leave fewer than ``n_intervals`` intervals.
+
+    Examples
+    --------
+    >>> outcome = Outcome(np.array([1.0, 2.0, 3.0, 4.0, 9.0]), np.array([1, 1, 1, 1, 0]), (1,))
+    >>> quantile_cuts(outcome, n_intervals=2).tolist()
+    [0.0, 2.5, 4.0]
+    """
+    event_times = outcome.duration[outcome.event > 0]
+    if len(event_times) == 0:
+        meant = f" by {', '.join(map(repr, outcome.censored))}" if outcome.censored else ""
+        seen = f"at least one subject must have an event; all {len(outcome)} are censored{meant}."
+        raise DataError(
+            f"{seen} If other labels mean that, name them: censored=... in Surv.from_arrays.",
+            in_command=f"{seen} If other labels mean that, name them: --censored LABEL.",
+        )
+    quantiles = np.quantile(event_times, np.linspace(0, 1, n_intervals + 1)[1:])
+    return np.unique(np.concatenate([[0.0], quantiles]))
+
+
+def checked_cuts(time_grid: ArrayLike) -> NDArray[np.float64]:
+    """Cut points given by the user, with 0 put in front if it is not there.
+
+    Examples
+    --------
+    >>> checked_cuts([12, 24, 60]).tolist()
+    [0.0, 12.0, 24.0, 60.0]
+    """
+    try:
+        cuts = real_numbers(time_grid, "time_grid").ravel()
+    except DataError:
+        raise
+    except (TypeError, ValueError):
+        cuts = np.empty(0)
+    if len(cuts) and cuts[0] > 0:
+        cuts = np.concatenate([[0.0], cuts])
+    if len(cuts) < 2 or not np.isfinite(cuts).all() or cuts[0] != 0 or (np.diff(cuts) <= 0).any():
+        raise SettingError(
+            "time_grid must rise strictly from 0 through at least one more finite time; "
+            f"got {np.asarray(time_grid).tolist()}."
+        )
+    return cuts
+
+
+def end_follow_up(outcome: Outcome, end: float) -> Outcome:
+    """Censor at ``end`` the subjects followed for longer: nothing after it is counted.
+
+    An event after the last cut is not an event at the last cut. Training, recalibration and
+    propensities all read outcomes that went through this function.
+
+    Examples
+    --------
+    >>> outcome = Outcome(np.array([3.0, 24.0, 30.0]), np.array([0, 1, 2]), (1, 2))
+    >>> ended = end_follow_up(outcome, end=24.0)
+    >>> ended.duration.tolist(), ended.event.tolist()
+    ([3.0, 24.0, 24.0], [0, 1, 0])
+    """
+    late = outcome.duration > end
+    return replace(
+        outcome,
+        duration=np.minimum(outcome.duration, end),
+        event=np.where(late, 0, outcome.event),
+    )
+
+
+class StayScale(NamedTuple):
+    """How durations are standardised for the length-of-stay task.
+
+    ``longest`` is the end of a time grid that leaves out events; without such a grid a duration
+    counts in full, also beyond the last event.
+    """
+
+    mean: float
+    deviation: float
+    longest: float = inf
+
+    @classmethod
+    def of(cls, trained_on: Outcome, end: float) -> StayScale:
+        """Mean and standard deviation of the training rows' durations, for a grid up to ``end``."""
+        if (trained_on.duration[trained_on.event > 0] <= end).all():
+            end = inf
+        duration = np.minimum(trained_on.duration, end)
+        return cls(float(duration.mean()), float(duration.std()) or 1.0, end)
+
+    def standardise(self, duration: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Durations in standard deviations from the mean."""
+        return (np.minimum(duration, self.longest) - self.mean) / self.deviation
+
+
+def locate(
+    duration: NDArray[np.float64], cuts: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Interval (from 0) in which each duration falls, and the fraction of it lived through.
+
+    A duration on a cut belongs to the interval it closes; one beyond the last cut ends there.
+
+    Examples
+    --------
+    >>> interval, fraction = locate(np.array([1.0, 2.0, 3.0, 9.0]), np.array([0.0, 2.0, 4.0]))
+    >>> interval.tolist(), fraction.tolist()
+    ([0, 0, 1, 1], [0.5, 1.0, 0.5, 1.0])
+    """
+    interval = np.searchsorted(cuts[1:-1], duration, side="left")
+    start, end = cuts[interval], cuts[interval + 1]
+    fraction = np.clip((duration - start) / (end - start), 0.0, 1.0)
+    return interval.astype(np.int64), fraction
+
+
+def warn_of_late_events(n_events: Mapping[Any, int], left: Mapping[Any, int], end: float) -> None:
+    """Say how many events lie beyond the time grid.
+
+    ``n_events`` counts the events of each cause, ``left`` those up to ``end``.
+    """
+    n_all = sum(n_events.values())
+    n_late = n_all - sum(left.values())
+    if n_late:
+        seen = (
+            f"{n_late} of {n_all} events lie beyond the time grid, which ends at {end:g}: these "
+            "subjects are censored there, event-free at its end. To learn from them, choose a grid "
+            "that ends later"
+        )
+        words = DataWarning(f"{seen}, by time_grid.", in_command=f"{seen}, by --set time_grid=...")
+        warn(words)
+
+
+def warn_of_sparse_causes(events: Mapping[Any, int], n_intervals: int) -> None:
+    """Name the causes that have fewer events than the grid has intervals."""
+    sparse = {cause: count for cause, count in events.items() if count < n_intervals}
+    if sparse:
+        seen = (
+            f"some causes have fewer events than the time grid has intervals ({n_intervals}): "
+            f"{sparse}. Their curves will follow the others'; merge causes or"
+        )
+        words = DataWarning(
+            f"{seen} lower n_intervals.", in_command=f"{seen} take fewer: --set n_intervals=NUMBER."
+        )
+        warn(words)

@@ -1,0 +1,158 @@
+"""Members meet their training subjects once an epoch, and those they hold out never."""
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+import torch
+
+from survtrace.cohort.epoch_chunks import DiskSource, Walk, read_ahead
+from survtrace.cohort.records import Layout
+from survtrace.cohort.scratch_file import ScratchFile
+from survtrace.cohort.validation import count_held_out
+from survtrace.tables.covariates.encoding import Encoding
+
+SIZES = [50, 50, 50, 0, 50, 50, 50, 1, 50, 23]
+SEEDS = [11, 12, 13]
+LAYOUT = Layout(
+    Encoding.from_dict({"number": {"mean": 0.0, "deviation": 1.0}}), np.array([0, 1.0]), 1, (0, 1)
+)
+
+
+@pytest.fixture(scope="module")
+def store():
+    """Subjects that carry their number as the value of their only covariate."""
+    with ScratchFile(LAYOUT.dtype) as store:
+        first = 0
+        for size in SIZES:
+            records = np.zeros(size, LAYOUT.dtype)
+            records["values"][:, 0] = np.arange(first, first + size)
+            store.append(records)
+            first += size
+        yield store
+
+
+@pytest.fixture
+def on_disk(store):
+    """A function of batch size and rows of a pool that gives the supply."""
+
+    def build(batch_size=16, pool_rows=120, fraction=0.2):
+        walk = Walk(5, SEEDS, fraction, batch_size, pool_rows)
+        return DiskSource(store, LAYOUT, walk, torch.device("cpu"))
+
+    return build
+
+
+def met(pools):
+    """The numbers of the subjects each member meets, shape (member, subject)."""
+    walks = []
+    for cohort, order in pools:
+        numbers = cohort.values[:, 0][order].long()
+        walks.append(numbers.transpose(0, 1).flatten(1))
+    return torch.cat(walks, dim=1).numpy()
+
+
+def test_all_but_a_remainder_are_met_once(on_disk):
+    batch_source = on_disk()
+    validation, training = (
+        met(batch_source.validation([0, 1, 2])),
+        met(batch_source.training([0, 1, 2], 0)),
+    )
+    n_pools = len(list(batch_source.training([0], 0)))
+    assert n_pools == 4
+    assert validation.shape[1] + batch_source.n_training == sum(SIZES)
+    for held_out, trained in zip(validation, training, strict=True):
+        assert len(np.unique(held_out)) == len(held_out)
+        assert (
+            len(np.unique(trained))
+            == len(trained)
+            > batch_source.n_training - n_pools * batch_source.size
+        )
+        assert not np.isin(trained, held_out).any()
+    assert not np.array_equal(np.sort(validation[0]), np.sort(validation[1]))
+
+
+def test_a_large_table_in_one_pool_leaves_hardly_anyone_out(on_disk):
+    batch_source = on_disk(pool_rows=1000)
+    training = met(batch_source.training([1], 0))
+    assert training.shape[1] > batch_source.n_training - batch_source.n_steps
+
+
+def test_other_epochs_leave_out_others(on_disk):
+    batch_source = on_disk(batch_size=40)
+    everyone = np.arange(sum(SIZES))
+    held_out = met(batch_source.validation([0]))
+    trained = np.concatenate([met(batch_source.training([0], epoch))[0] for epoch in range(12)])
+    np.testing.assert_array_equal(np.unique(trained), np.setdiff1d(everyone, held_out))
+
+
+def test_a_walk_depends_on_seeds_and_epoch_alone(on_disk):
+    together, alone = met(on_disk().training([0, 1, 2], 3)), met(on_disk().training([2], 3))
+    np.testing.assert_array_equal(together[2], alone[0])
+    assert not np.array_equal(alone, met(on_disk().training([2], 4)))
+    held_out = met(on_disk().validation([0, 1, 2]))
+    np.testing.assert_array_equal(held_out[2], met(on_disk().validation([2]))[0])
+
+
+def test_blocks_are_shuffled_but_subjects_mix_within_a_pool(on_disk):
+    pools = [met([pool])[0] for pool in on_disk().training([0], 0)]
+    assert all((np.diff(pool) < 0).any() for pool in pools)
+    assert np.concatenate(pools).argsort()[0] != 0
+
+
+def test_batches_have_one_size_and_pools_one_length(on_disk):
+    batch_source = on_disk()
+    pools = [pool for epoch in range(3) for pool in batch_source.training([0, 1], epoch)]
+    assert {pool.order.shape[1:] for pool in pools} == {(2, batch_source.size)}
+    assert {len(pool.cohort.event) for pool in pools} == {batch_source.length}
+    assert batch_source.length <= 120 + 50
+    assert abs(batch_source.size - 16) <= 1
+    n_steps = [
+        sum(len(pool.order) for pool in batch_source.training([0], epoch)) for epoch in range(9)
+    ]
+    assert max(abs(n - batch_source.n_steps) for n in n_steps) <= 4
+
+
+def test_pools_and_batches_larger_than_the_table(on_disk):
+    batch_source = on_disk(batch_size=10_000, pool_rows=10_000)
+    [pool] = batch_source.training([0], 0)
+    assert pool.order.shape == (1, 1, batch_source.n_training)
+    assert batch_source.n_training == sum(n - count_held_out(n, 0.2) for n in SIZES)
+    assert batch_source.n_steps == 1
+
+
+def test_a_pool_in_which_nobody_is_held_out_is_passed_over(on_disk):
+    assert all(pool.order.shape[2] for pool in on_disk(pool_rows=40).validation([0]))
+
+
+def test_no_more_than_one_pool_is_read_ahead():
+    begun = []
+
+    def read(job):
+        begun.append(job)
+        return job
+
+    results = read_ahead(read, range(10))
+    for expected in range(4):
+        assert next(results) == expected
+        assert len(begun) <= expected + 2
+    results.close()
+    assert len(begun) <= 5
+
+
+def test_a_walk_broken_off_leaves_no_thread(on_disk):
+    before = threading.active_count()
+    walk = on_disk().training([0], 0)
+    next(walk)
+    del walk
+    gc.collect()
+    assert threading.active_count() <= before
+
+
+def test_what_goes_wrong_while_reading_ahead_is_raised():
+    def read(job):
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        list(read_ahead(read, [1, 2]))

@@ -1,0 +1,167 @@
+import numpy as np
+import pytest
+import torch
+
+from survtrace import DataError, DataWarning
+from survtrace.cohort.prepare import Subjects, checked_weight, prepare
+from survtrace.tables.covariates.covariates import open_table
+from survtrace.tables.outcome.outcome import read_outcome
+
+DEFAULTS = {
+    "seeds": [1, 2],
+    "categorical": None,
+    "n_intervals": 3,
+    "time_grid": None,
+    "validation_fraction": 0.2,
+    "ips": "none",
+    "ips_clip": 0.01,
+}
+
+
+def subjects(X, y, weight=None):
+    return Subjects(open_table(X), read_outcome(y), np.ones(len(X)) if weight is None else weight)
+
+
+def prepared(cohort, evaluation=None, weight=None, **changes):
+    return prepare(
+        subjects(*cohort, weight),
+        None if evaluation is None else subjects(*evaluation),
+        **{**DEFAULTS, **changes},
+    )
+
+
+def validation_of(cohort, **changes):
+    """The validation rows of a lone member."""
+    return prepared(cohort, seeds=[1], **changes).draws.validation[0]
+
+
+def learned(ready):
+    return ready.encoding, ready.cuts.tolist(), ready.trained_on.duration.tolist()
+
+
+def test_nothing_is_learned_from_the_validation_rows_of_a_lone_member(three_causes):
+    X, y = three_causes
+    held = validation_of(three_causes)
+    changed_X, changed_y = X.copy(), y.copy()
+    changed_X.loc[held, "age"] = 1e6
+    changed_X.loc[held, "sex"] = "unheard of"
+    changed_y.loc[held, "duration"] = 1e4
+    with pytest.warns(DataWarning, match="not seen in fit"):
+        after = prepared((changed_X, changed_y), seeds=[1])
+    before = prepared(three_causes, seeds=[1])
+    assert learned(before) == learned(after)
+    training = torch.from_numpy(before.draws.training[0])
+    for old, new in zip(before.cohort, after.cohort, strict=True):
+        assert torch.equal(old[training], new[training])
+
+
+@pytest.mark.parametrize("ips", ["paper", "covariates"])
+def test_propensities_are_not_learned_from_validation_rows_either(three_causes, ips):
+    X, y = three_causes
+    held = validation_of(three_causes)
+    changed = X.copy()
+    changed.loc[held, "age"] = X.loc[held, "age"].to_numpy()[::-1]
+    before, after = (prepared((x, y), seeds=[1], ips=ips) for x in (X, changed))
+    training = before.draws.training[0]
+    ratio = after.cohort.ips[training] / before.cohort.ips[training]
+    known = torch.isfinite(ratio)
+    torch.testing.assert_close(ratio[known], ratio[known][:1].expand(int(known.sum())))
+
+
+def test_nothing_is_learned_from_an_evaluation_set(draw_cohort, three_causes):
+    X, y = draw_cohort(50, 3, seed=9)
+    wild = X.assign(age=1e9, stage="IX"), y.assign(duration=1e9)
+    with pytest.warns(DataWarning, match=r"\{'stage': 50\}"):
+        after = prepared(three_causes, wild)
+    tame = prepared(three_causes, (X, y))
+    assert learned(after) == learned(tame)
+    for old, new in zip(tame.cohort, after.cohort, strict=True):
+        assert torch.equal(old[:240], new[:240])
+    assert (tame.draws.training == np.arange(240)).all()
+    assert (tame.draws.validation == np.arange(240, 290)).all()
+
+
+def test_cuts_come_from_the_data_or_from_the_user(one_cause):
+    assert len(prepared(one_cause).cuts) == 4
+    assert prepared(one_cause, time_grid=[2, 25]).cuts.tolist() == [0.0, 2.0, 25.0]
+    X, y = one_cause
+    with pytest.raises(DataError, match="at least one subject must have an event"):
+        prepared((X, y.assign(event=0)), time_grid=[2, 5])
+
+
+def stopped_at(y, end):
+    """The outcome of a study that stopped at ``end``."""
+    event = y["event"].where(y["duration"] <= end, 0)
+    return y.assign(event=event, duration=y["duration"].clip(upper=end))
+
+
+@pytest.mark.parametrize("ips", ["none", "paper", "stabilised", "covariates"])
+@pytest.mark.parametrize("with_evaluation", [False, True])
+def test_a_grid_that_ends_early_prepares_the_cohort_of_a_study_that_stopped_there(
+    draw_cohort, three_causes, ips, with_evaluation
+):
+    """Draws, intervals, events, stay and weights, to the bit: no later event leaves a trace."""
+    (X, y), (more_X, more_y) = three_causes, draw_cohort(40, 3, seed=9)
+    early, late = (more_X, stopped_at(more_y, 3.0)), (more_X, more_y)
+    given = {"time_grid": [1, 3], "ips": ips}
+    n_late = int(((y["duration"] > 3) & (y["event"] > 0)).sum())
+    words = rf"{n_late} of {(y['event'] > 0).sum()} events lie beyond the time grid, which ends at"
+    with pytest.warns(DataWarning, match=words) as caught:
+        cut = prepared((X, y), late if with_evaluation else None, **given)
+    assert len(caught) == 1
+    stopped = prepared((X, stopped_at(y, 3.0)), early if with_evaluation else None, **given)
+    for name, ours, theirs in zip(cut.cohort._fields, cut.cohort, stopped.cohort, strict=True):
+        assert torch.equal(ours, theirs), name
+    for ours, theirs in zip(cut.draws, stopped.draws, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    used = np.unique(cut.draws.training)
+    np.testing.assert_array_equal(cut.trained_on.duration, y["duration"].to_numpy()[used])
+
+
+def test_events_of_validation_rows_beyond_the_last_training_event_are_censored_there(three_causes):
+    X, y = three_causes
+    held = validation_of(three_causes)
+    late = y.copy()
+    late.loc[held, "duration"] = 1e4
+    ready = prepared((X, late), seeds=[1])
+    held = ready.draws.validation[0]
+    assert (ready.cohort.event[held] == 0).all()
+    assert (ready.cohort.fraction[held] == 1).all()
+
+
+def test_a_grid_that_ends_before_the_first_event_is_refused(one_cause):
+    X, y = one_cause
+    first = y["duration"][y["event"] > 0].min()
+    with pytest.raises(DataError, match=r"at least one event must lie within the time grid; it en"):
+        prepared((X, y), time_grid=[first / 2])
+
+
+def test_stay_is_standardised_on_training_rows(one_cause):
+    ready = prepared(one_cause, seeds=[1])
+    stay = ready.cohort.stay[ready.draws.training[0]]
+    assert stay.mean().item() == pytest.approx(0, abs=1e-5)
+    assert stay.std(correction=0).item() == pytest.approx(1, abs=1e-5)
+
+
+def test_weights_have_mean_one_over_training_rows(one_cause):
+    weight = np.random.default_rng(0).uniform(0, 9, 160)
+    ready = prepared(one_cause, weight=weight, seeds=[1])
+    used = ready.draws.training[0]
+    assert ready.cohort.weight[used].mean().item() == pytest.approx(1.0, abs=1e-5)
+    ratio = ready.cohort.weight.numpy() / weight
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "weight",
+    [[1.0, 2.0], [[1.0], [1.0], [1.0]], [1.0, np.nan, 1.0], [1, -1, 1], [0, 0, 0], [1, np.inf, 1]],
+    ids=str,
+)
+def test_bad_weights_are_refused(weight):
+    with pytest.raises(DataError, match=r"sample_weight must be one finite number .* 3 subjects"):
+        checked_weight(weight, 3)
+
+
+def test_weights_that_are_words_are_refused_too():
+    with pytest.raises(DataError, match="sample_weight"):
+        checked_weight(["heavy", "light", "light"], 3)

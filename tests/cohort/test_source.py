@@ -1,0 +1,142 @@
+"""A file in blocks is the cohort: outcomes checked, rows numbered as in the whole table."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from survtrace import DataError
+from survtrace.cohort.source import CohortFiles
+from survtrace.tables.outcome.roles import Roles
+
+ROLES = Roles("cause", "months", drop=("patient",))
+
+
+@pytest.fixture
+def frame(three_causes):
+    X, y = three_causes
+    return X.assign(months=y["duration"], cause=y["event"], patient=range(len(X)))
+
+
+@pytest.fixture
+def stored(frame, tmp_path):
+    """A function of columns to change and fields of `CohortFiles` that writes the file."""
+
+    def store(roles=ROLES, **changes):
+        frame.assign(**changes).to_parquet(tmp_path / "t.parquet", row_group_size=30)
+        return CohortFiles(tmp_path / "t.parquet", roles, block_rows=50)
+
+    return store
+
+
+def column(frame, name, row, value):
+    values = frame[name].astype(object).to_numpy(copy=True)
+    values[row] = value
+    return pd.Series(values).infer_objects()
+
+
+def test_blocks_make_up_the_table(stored, frame):
+    blocks = list(stored().blocks())
+    assert [block.number for block in blocks] == [0, 1, 2, 3, 4]
+    assert [len(block.table) for block in blocks] == [50, 50, 50, 50, 40]
+    assert np.concatenate([b.table["age"].to_numpy() for b in blocks]).tolist() == list(
+        frame["age"]
+    )
+    found = np.concatenate([block.outcome.duration for block in blocks])
+    np.testing.assert_array_equal(found, frame["months"])
+    assert blocks[0].table.columns == ["age", "size", "sex", "stage"]
+
+
+def test_kinds_are_those_of_the_files_types(stored, frame):
+    files = stored(code=3, flag=True)
+    kinds = {covariate.name: covariate.kind for covariate in files.covariates(["code"])}
+    assert kinds == {
+        "age": "numerical",
+        "size": "numerical",
+        "sex": "categorical",
+        "stage": "categorical",
+        "code": "categorical",
+        "flag": "categorical",
+    }
+    with pytest.raises(DataError, match="column 'visit' holds dates"):
+        stored(visit=pd.Timestamp("2020-01-01")).covariates()
+
+
+def test_subjects_censored_at_once_are_not_kept(stored, frame):
+    event = column(column(frame, "cause", 60, 0).to_frame("cause"), "cause", 61, 0)
+    files = stored(months=column(frame, "months", [60, 61], 0.0), cause=event)
+    second = list(files.blocks())[1]
+    assert set(range(50)) - set(second.kept) == {10, 11}
+    assert len(second.outcome) == len(second.weight) == 48
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "value", "words"),
+    [
+        ("months", 120, np.nan, r"duration must be finite; 1 of 50 are not \(first: row 120, nan"),
+        ("months", 239, -1.0, r"zero or more; 1 of 40 are not \(first: row 239, -1\.0"),
+        ("months", 7, "long", "duration must be a number"),
+        ("cause", 77, -2, r"event must be 0.*first: row 77, -2"),
+        ("cause", 77, None, r"event must be 0.*first: row 77, nan"),
+        ("w", 130, -1.0, r"weights must be finite numbers of zero or more.*first: row 130\)"),
+        ("w", 130, np.nan, r"weights must be finite.*first: row 130\)"),
+        ("w", 130, np.inf, r"must be finite; column 'w' has 1 infinite values \(first: row 130"),
+    ],
+)
+def test_errors_count_rows_from_the_first_of_the_table(stored, frame, name, row, value, words):
+    changed = column(frame.assign(w=1.0), name, row, value)
+    changed = changed.astype(str) if isinstance(value, str) else changed
+    files = stored(Roles("cause", "months", "w"), **{"w": 1.0, name: changed})
+    with pytest.raises(DataError, match=words):
+        list(files.blocks())
+
+
+def test_an_event_at_zero_is_refused_kept_or_moved(stored, frame):
+    row = int(np.flatnonzero(frame["cause"])[-1])
+    files = stored(months=column(frame, "months", row, 0.0))
+    with pytest.raises(DataError, match=rf"first: row {row}\)\. Pass zero_duration='shift'"):
+        list(files.blocks())
+    for codes in (0.0, 0.25):
+        duration = np.concatenate([b.outcome.duration for b in files.blocks(zero_duration=codes)])
+        assert duration[row] == codes
+
+
+def test_who_is_censored_is_decided_by_the_whole_file(stored, frame):
+    order = np.argsort(frame["cause"], kind="stable")  # the first blocks have no event at all
+    words = frame["cause"].map({0: "Alive", 1: "a", 2: "b", 3: "c"}).iloc[order].to_numpy()
+    assert stored(cause=words).meaning() == (("a", "b", "c"), ("Alive",))
+    codes = frame["cause"].iloc[order].to_numpy() + 1
+    with pytest.raises(DataError, match="nobody is censored, though there are several labels"):
+        stored(cause=codes).meaning()
+    roles = Roles("cause", "months", drop=("patient",), censored=(1,))
+    assert stored(roles, cause=codes).meaning() == ((2, 3, 4), (1,))
+    blocks = stored(roles, cause=codes).blocks(causes=(2, 3, 4))
+    found = np.concatenate([block.outcome.event for block in blocks])
+    np.testing.assert_array_equal(found, codes - 1)
+    with pytest.raises(DataError, match="'alive' does not"):
+        stored(Roles("cause", "months", censored=("alive",)), cause=codes).meaning()
+
+
+def test_an_identifier_is_no_event_column(stored):
+    with pytest.raises(DataError, match="look like an identifier"):
+        stored(Roles("patient", "months", drop=("cause",))).meaning()
+
+
+def test_only_parquet_is_streamed(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(DataError, match=r"reads a Parquet file or a folder of them; got t\.csv"):
+        CohortFiles(tmp_path / "t.csv", ROLES).covariates()
+    with pytest.raises(DataError, match="does not exist"):
+        CohortFiles(tmp_path / "nowhere.parquet", ROLES).covariates()
+
+
+def test_a_table_of_outcomes_alone_is_refused(frame, tmp_path):
+    frame[["months", "cause"]].to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(DataError, match="must have covariates"):
+        CohortFiles(tmp_path / "t.parquet", Roles("cause", "months")).covariates()
+
+
+def test_some_blocks_have_the_numbers_and_rows_they_have_in_the_whole(stored):
+    whole, some = list(stored().blocks()), list(stored().blocks(span=range(2, 4)))
+    assert [(block.number, block.first_row) for block in some] == [(2, 100), (3, 150)]
+    for found, expected in zip(some, whole[2:4], strict=True):
+        np.testing.assert_array_equal(found.outcome.duration, expected.outcome.duration)

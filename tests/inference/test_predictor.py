@@ -1,0 +1,123 @@
+import numpy as np
+import pytest
+import torch
+
+from survtrace import DataError, DataWarning, SettingError, SurvTRACE
+from survtrace.inference.predictor import choose_device, read_times
+
+CUTS = np.array([0.0, 1.0, 4.0])
+
+
+def test_times_are_the_cuts_unless_given():
+    assert read_times(None, CUTS, "constant")[0].tolist() == CUTS.tolist()
+    assert read_times(2, CUTS, "raise")[0].tolist() == [2.0]
+    assert read_times((3, 1, 1), CUTS, "raise")[0].tolist() == [3.0, 1.0, 1.0]
+
+
+def test_times_beyond_the_grid_get_what_was_asked_for():
+    with pytest.warns(DataWarning, match="1 of 2 times lie beyond the grid, which ends at 4; curv"):
+        assert read_times([2.0, 5.0], CUTS, "constant")[1] is None
+    assert read_times([2.0, 5.0], CUTS, "nan")[1].tolist() == [False, True]
+    with pytest.raises(DataError, match=r"ends at 4. Ask for earlier times"):
+        read_times([2.0, 5.0], CUTS, "raise")
+    assert read_times([4.0], CUTS, "raise")[1] is None
+    with pytest.raises(SettingError, match=r"extrapolate must be .* got 'linear'"):
+        read_times([2.0], CUTS, "linear")
+
+
+@pytest.mark.parametrize("times", [[-1.0], [1.0, np.nan], [[1.0, 2.0]], -0.5], ids=str)
+def test_bad_times_are_refused(times):
+    with pytest.raises(DataError, match="times must be a flat sequence of numbers of zero or more"):
+        read_times(times, CUTS, "constant")
+
+
+@pytest.mark.parametrize("times", [["soon"], [None], "soon", [{}]], ids=str)
+def test_times_that_are_no_numbers_are_refused_in_our_words(times):
+    with pytest.raises(DataError, match="times must be a flat sequence of numbers"):
+        read_times(times, CUTS, "constant")
+
+
+def test_devices():
+    assert choose_device("cpu") == torch.device("cpu")
+    assert choose_device("auto").type in ("cpu", "cuda")
+    with pytest.raises(SettingError, match=r"device must be .* got 'tpu9'"):
+        choose_device("tpu9")
+    with pytest.raises(SettingError, match="device must be"):
+        choose_device(None)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
+def test_a_missing_cuda_device_is_said_so():
+    with pytest.raises(SettingError, match=r"no CUDA device\. Pass device='auto'"):
+        choose_device("cuda")
+
+
+METHODS = {
+    "survival": lambda est, X: est.predict_survival_function(X, [1.0, 7.0, 2.5]),
+    "incidence": lambda est, X: est.predict_cumulative_incidence(X, [1.0, 7.0, 2.5]),
+    "net incidence": lambda est, X: est.predict_net_incidence(X, [1.0, 7.0, 2.5]),
+    "cumulative hazard": lambda est, X: est.predict_cumulative_hazard_function(X, [1.0, 7.0]),
+    "proba": lambda est, X: est.predict_proba(X, 3.0),
+    "predict": lambda est, X: est.predict(X),
+    "quantile": lambda est, X: est.predict_quantile(X, [0.1, 0.5]),
+    "rmst": lambda est, X: est.predict_rmst(X, 5.0),
+    "attention": lambda est, X: est.attention(X),
+}
+EACH = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+
+
+@EACH
+@pytest.mark.parametrize("rows", [slice(0, 1), slice(7, 8), slice(3, 6), slice(5, 22)], ids=str)
+def test_a_few_rows_get_to_the_bit_what_they_get_in_the_table(
+    fitted_three, three_causes, method, rows
+):
+    X = three_causes[0]
+    np.testing.assert_array_equal(method(fitted_three, X.iloc[rows]), method(fitted_three, X)[rows])
+
+
+@EACH
+@pytest.mark.parametrize("size", [1, 7, 64, 239])
+def test_the_batch_size_of_predictions_changes_nothing(fitted_three, three_causes, method, size):
+    X = three_causes[0]
+    whole = method(fitted_three, X)
+    fitted_three.set_params(prediction_batch_size=size)
+    try:
+        np.testing.assert_array_equal(method(fitted_three, X), whole)
+    finally:
+        fitted_three.set_params(prediction_batch_size=4096)
+
+
+def test_a_larger_network_is_as_exact(three_causes, tiny):
+    """The kernels of larger products differ with the number of rows."""
+    X, y = three_causes
+    size = {"width": 16, "n_heads": 2, "hidden": 64, "head_depth": 2, "depth": 2, "max_epochs": 1}
+    est = SurvTRACE(**{**tiny, **size}).fit(X, y)
+    whole = est.predict_cumulative_incidence(X, [2.0, 5.0])
+    for rows in (slice(0, 1), slice(11, 13), slice(5, 14), slice(100, 133)):
+        ours = est.predict_cumulative_incidence(X.iloc[rows], [2.0, 5.0])
+        np.testing.assert_array_equal(ours, whole[rows])
+
+
+@EACH
+def test_the_order_of_subjects_does_not_matter(fitted_three, three_causes, method):
+    X = three_causes[0]
+    order = np.random.default_rng(0).permutation(len(X))
+    np.testing.assert_array_equal(
+        method(fitted_three, X.iloc[order]), method(fitted_three, X)[order]
+    )
+
+
+@EACH
+def test_the_order_of_columns_does_not_matter(fitted_three, three_causes, method):
+    X = three_causes[0]
+    np.testing.assert_array_equal(method(fitted_three, X[X.columns[::-1]]), method(fitted_three, X))
+
+
+def test_predicting_draws_nothing_from_the_global_generator(fitted_three, three_causes):
+    torch.manual_seed(0)
+    np.random.seed(0)  # noqa: NPY002
+    before = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    first = fitted_three.predict(three_causes[0])
+    assert torch.equal(before[0], torch.get_rng_state())
+    assert np.array_equal(before[1], np.random.get_state()[1])  # noqa: NPY002
+    np.testing.assert_array_equal(first, fitted_three.predict(three_causes[0]))

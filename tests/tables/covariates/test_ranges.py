@@ -1,0 +1,63 @@
+"""Numbers far from the training rows are remarked on, ordinary ones are not."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from survtrace import DataWarning
+from survtrace.tables.covariates.covariates import infer_covariates, open_table
+from survtrace.tables.covariates.encoding import learn_encoding
+from survtrace.tables.covariates.ranges import warn_of_far_values
+
+DRAWS = {
+    "normal": lambda rng, n: rng.normal(60, 10, n),
+    "skewed": lambda rng, n: rng.lognormal(0, 1, n),
+    "rare": lambda rng, n: (rng.random(n) < 0.004).astype(float),
+    "counts": lambda rng, n: rng.poisson(0.5, n).astype(float),
+    "even": lambda rng, n: rng.random(n),
+}
+
+
+def learned(name, n=1000):
+    table = open_table(pd.DataFrame({name: DRAWS[name](np.random.default_rng(0), n)}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        return learn_encoding(table, infer_covariates(table))
+
+
+def judge(encoding, values):
+    [name] = encoding.names
+    warn_of_far_values(encoding, encoding.encode(open_table(pd.DataFrame({name: values}))))
+
+
+@pytest.mark.parametrize("n", [40, 250, 5000])
+@pytest.mark.parametrize("name", DRAWS)
+def test_held_out_rows_give_no_warning(name, n):
+    encoding = learned(name)
+    for seed in range(1, 11):
+        judge(encoding, DRAWS[name](np.random.default_rng(seed), n))
+
+
+@pytest.mark.parametrize("value", [-20.0, 150.0, 1e6])
+def test_a_subject_far_out_gives_one(value):
+    encoding = learned("normal")
+    with pytest.warns(DataWarning, match=r"normal \(.*\) lies outside 3\d.* to 8\d.* for 1 of 1"):
+        judge(encoding, [value])
+
+
+def test_an_absurd_number_is_found_among_many():
+    values = DRAWS["normal"](np.random.default_rng(1), 5000)
+    with pytest.warns(DataWarning, match="for 1 of 5,001 subject"):
+        judge(learned("normal"), [610.0, *values])
+
+
+def test_other_units_are_found():
+    values = DRAWS["normal"](np.random.default_rng(1), 200)
+    with pytest.warns(DataWarning, match="for 200 of 200 subject"):
+        judge(learned("normal"), values * 12)
+
+
+def test_a_missing_value_is_no_far_value():
+    judge(learned("normal"), [np.nan, 60.0])

@@ -1,0 +1,189 @@
+import io
+
+import pandas as pd
+import pytest
+
+from survtrace import DataError, DataWarning
+from survtrace.inspection import plan_columns
+from survtrace.tables.covariates.covariates import open_table
+from survtrace.tables.files.formats import read_table, split_outcome
+from survtrace.tables.files.reading import Reading
+
+TABLE = pd.DataFrame({"age": [50.0, 60.5], "sex": ["f", "m"], "months": [3, 4], "died": [0, 1]})
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("t.csv", lambda path: TABLE.to_csv(path, index=False)),
+        ("t.csv.gz", lambda path: TABLE.to_csv(path, index=False)),
+        ("t.tsv", lambda path: TABLE.to_csv(path, index=False, sep="\t")),
+        ("t.parquet", TABLE.to_parquet),
+        ("t.feather", TABLE.to_feather),
+    ],
+)
+def test_every_format_gives_the_same_table(tmp_path, name, write):
+    write(tmp_path / name)
+    pd.testing.assert_frame_equal(read_table(tmp_path / name), TABLE)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"nowhere\.csv does not exist"):
+        read_table(tmp_path / "nowhere.csv")
+
+
+def test_another_ending_is_refused(tmp_path):
+    (tmp_path / "t.xls").write_text("")
+    with pytest.raises(DataError, match=r"must end in one of .*\.parquet.*; got t\.xls"):
+        read_table(tmp_path / "t.xls")
+
+
+def test_a_damaged_file_is_refused(tmp_path):
+    (tmp_path / "t.parquet").write_text("not a table")
+    with pytest.raises(DataError, match="could not be read as a table"):
+        read_table(tmp_path / "t.parquet")
+
+
+def test_the_outcome_is_never_a_covariate():
+    X, y = split_outcome(TABLE, "months", "died", drop=["sex"])
+    assert list(X) == ["age"]
+    assert y["event"].tolist() == [0, 1]
+
+
+def test_missing_columns_are_named():
+    with pytest.raises(DataError, match=r"no column 'years'; it has \['age'"):
+        split_outcome(TABLE, "years", "died")
+
+
+def test_numbers_come_back_to_the_last_digit(tmp_path):
+    table = pd.DataFrame({"x": [0.1 + 0.2, 1 / 3, 2**-1074, 0.005624426876861577]})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    pd.testing.assert_frame_equal(read_table(tmp_path / "t.csv"), table, check_exact=True)
+
+
+def test_standard_input_is_a_table(monkeypatch):
+    content = TABLE.to_csv(index=False).encode()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    pd.testing.assert_frame_equal(read_table("-"), TABLE)
+
+
+def test_a_column_has_one_type_from_top_to_bottom(tmp_path):
+    values = [*map(str, range(300_000)), "unknown"]
+    pd.DataFrame({"code": values, "age": 1}).to_csv(tmp_path / "t.csv", index=False)
+    assert read_table(tmp_path / "t.csv")["code"].tolist() == values
+
+
+@pytest.mark.parametrize("sep", [";", "\t", "|", ","])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_separator_and_encoding_are_found_out(tmp_path, sep, encoding):
+    table = TABLE.rename(columns={"sex": "Größe, in cm"})
+    table.to_csv(tmp_path / "t.csv", index=False, sep=sep, encoding=encoding)
+    pd.testing.assert_frame_equal(read_table(tmp_path / "t.csv"), table)
+
+
+def test_another_encoding_is_taken_for_that_of_windows_and_said(tmp_path):
+    TABLE.assign(sex="männlich").to_csv(tmp_path / "t.csv", index=False, encoding="latin-1")
+    with pytest.warns(DataWarning, match=r"t\.csv: it is not UTF-8 and was read as cp1252"):
+        assert set(read_table(tmp_path / "t.csv")["sex"]) == {"männlich"}
+    told = read_table(tmp_path / "t.csv", Reading(encoding="latin-1"))
+    assert set(told["sex"]) == {"männlich"}
+    with pytest.raises(DataError, match="'klingon' is no encoding"):
+        read_table(tmp_path / "t.csv", Reading(encoding="klingon"))
+
+
+def test_a_separator_can_be_said(tmp_path):
+    (tmp_path / "t.csv").write_text("a:b\n1:2\n")
+    assert read_table(tmp_path / "t.csv", Reading(sep=":")).to_dict("list") == {"a": [1], "b": [2]}
+    TABLE.to_csv(tmp_path / "t.csv", index=False, sep=";")
+    with pytest.raises(DataError, match=r"t\.csv must be separated by ','; .* by ';'"):
+        read_table(tmp_path / "t.csv", Reading(sep=","))
+
+
+def test_names_that_occur_twice_are_refused(tmp_path):
+    (tmp_path / "t.csv").write_text("age,sex,age\n1,f,2\n")
+    with pytest.raises(DataError, match=r"must differ; \['age'\] occur more than once in t\.csv"):
+        read_table(tmp_path / "t.csv")
+
+
+def test_columns_without_name_and_values_are_dropped(tmp_path):
+    (tmp_path / "t.csv").write_text("age;sex;;\n1;f;;\n2;m;;\n")
+    with pytest.warns(DataWarning, match="2 columns without name and values are left out"):
+        assert list(read_table(tmp_path / "t.csv")) == ["age", "sex"]
+
+
+def test_a_separator_too_many_does_not_shift_the_columns(tmp_path):
+    (tmp_path / "t.csv").write_text("age,sex\n1,f,\n2,m,\n")
+    assert read_table(tmp_path / "t.csv").to_dict("list") == {"age": [1, 2], "sex": ["f", "m"]}
+
+
+def test_row_names_of_r_are_no_column(tmp_path):
+    (tmp_path / "t.csv").write_text('"age","sex"\n"1",61,"f"\n"2",47,"m"\n')
+    assert read_table(tmp_path / "t.csv").to_dict("list") == {"age": [61, 47], "sex": ["f", "m"]}
+
+
+def test_codes_keep_their_leading_zeros(tmp_path):
+    (tmp_path / "t.csv").write_text("ward,age\n007,61\n012,47\n,50\n")
+    assert read_table(tmp_path / "t.csv")["ward"].dropna().tolist() == ["007", "012"]
+
+
+def test_the_word_none_is_a_level_not_a_gap(tmp_path):
+    (tmp_path / "t.csv").write_text("drug,age\nNone,61\nNA,47\n")
+    assert read_table(tmp_path / "t.csv")["drug"].tolist()[0] == "None"
+
+
+def test_points_group_thousands_where_decimals_have_commas(tmp_path):
+    (tmp_path / "t.csv").write_text("crp;platelets\n1,5;1.234\n0,3;250.000\n")
+    table = read_table(tmp_path / "t.csv")
+    assert table["platelets"].tolist() == ["1.234", "250.000"]
+    assert table.attrs["survtrace"]["decimal"] == ","
+
+
+def test_an_empty_file_is_refused(tmp_path):
+    (tmp_path / "t.csv").write_text("")
+    with pytest.raises(DataError, match=r"t\.csv is empty"):
+        read_table(tmp_path / "t.csv")
+
+
+def test_durations_written_with_commas_are_numbers():
+    table = TABLE.assign(months=["3,5", "4"])
+    assert split_outcome(table, "months", "died")[1]["duration"].tolist() == ["3,5", "4"]
+    table.attrs["survtrace"] = {"decimal": ","}  # as read_table found it in the file
+    assert split_outcome(table, "months", "died")[1]["duration"].tolist() == [3.5, 4.0]
+
+
+def test_without_openpyxl_the_way_out_is_named(tmp_path, monkeypatch):
+    (tmp_path / "t.xlsx").write_bytes(b"")
+    monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
+    with pytest.raises(DataError, match=r"pip install 'survtrace\[excel\]'"):
+        read_table(tmp_path / "t.xlsx")
+
+
+def test_numbers_that_are_codes_become_categories():
+    X, _ = split_outcome(TABLE, "months", "died", categorical=["age"])
+    assert isinstance(X["age"].dtype, pd.CategoricalDtype)
+
+
+def test_the_nearest_column_is_offered():
+    with pytest.raises(DataError, match=r"no column 'month'; did you mean 'months'\? It has"):
+        split_outcome(TABLE, "month", "died")
+
+
+def test_a_file_that_was_cut_off_is_remarked_on(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("age,sex,months\n61,f,3\n62,m,4\n63,")
+    with pytest.warns(DataWarning, match="its last line has 2 of 3 values"):
+        read_table(path)
+    path.write_text('age,sex,notes\n61,f,x\n62,m,"a\nb"\n')
+    assert len(read_table(path)) == 2
+
+
+def test_columns_that_differ_in_their_decimal_mark_are_asked_about(tmp_path):
+    lines = ["age;crp;platelets;months"]
+    lines += [f"{row}.5;0,{row};2{row}.618;{row}" for row in range(10, 40)]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    table = read_table(tmp_path / "t.csv")
+    with pytest.raises(DataError, match=r"'210.618' can be 210.618 or 210618"):
+        plan_columns(open_table(table)).require_answers()
+    told = read_table(tmp_path / "t.csv", Reading(decimal=","))
+    assert plan_columns(open_table(told)).apply(open_table(told))["platelets"].min() == 210618
+    assert plan_columns(open_table(told)).apply(open_table(told))["age"].min() == 10.5

@@ -1,0 +1,85 @@
+"""Rows are drawn fairly and copied as they are."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from survtrace import DataError, SettingError
+from survtrace.tables.files.splitting import copy_rows, draw_held_out, read_verbatim
+
+ODD = (
+    b'\xef\xbb\xbfid,note,size\r\n007,"a, b",1.50\r\n008,"two\nlines ""quoted""",2.0e1\r\n'
+    b'\r\n009,5" pipe,\xe9\r\n010,,3'
+)
+
+
+def test_the_same_seed_draws_the_same_rows_and_another_draws_others():
+    draws = [draw_held_out(100, 0.25, seed=seed) for seed in (0, 0, 1)]
+    assert draws[0].sum() == 25
+    assert (draws[0] == draws[1]).all()
+    assert (draws[0] != draws[2]).any()
+
+
+def test_rare_labels_do_not_shift_the_share():
+    labels = [str(number) for number in range(50) for _ in range(2)]
+    assert draw_held_out(100, 0.25, labels=labels).sum() == 25
+
+
+def test_rows_without_a_subject_are_subjects_of_their_own():
+    subjects = [None, None, None, None, "a", "a", "a", "a"]
+    held_out = draw_held_out(8, 0.4, subjects=subjects)
+    assert held_out[4:].all() or not held_out[4:].any()
+    assert held_out[:4].sum() in (1, 2)
+
+
+@pytest.mark.parametrize("fraction", [0, 1, -0.1, 1.5])
+def test_a_share_lies_between_0_and_1(fraction):
+    with pytest.raises(SettingError, match="must lie between 0 and 1"):
+        draw_held_out(10, fraction)
+
+
+def test_no_side_may_be_empty():
+    with pytest.raises(DataError, match="leaves one side empty"):
+        draw_held_out(3, 0.01)
+    with pytest.raises(DataError, match="at least two subjects"):
+        draw_held_out(3, 0.5, subjects=["a", "a", "a"])
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_a_text_is_copied_to_the_byte(tmp_path, name):
+    opened = gzip.open if name.endswith(".gz") else open
+    with opened(tmp_path / name, "wb") as file:
+        file.write(ODD)
+    mask = np.array([False, True, False, True])
+    out = tmp_path / name.replace("t", "new")
+    copy_rows(tmp_path / name, {out: mask})
+    with opened(out, "rb") as file:
+        assert file.read() == (
+            b'\xef\xbb\xbfid,note,size\r\n008,"two\nlines ""quoted""",2.0e1\r\n010,,3\n'
+        )
+    assert read_verbatim(tmp_path / name, [])[0] == 4
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_types_are_kept(tmp_path, ending):
+    frame = pd.DataFrame({"id": ["007", "8"], "sex": pd.Categorical(["f", "m"]), "n": [1, 2]})
+    getattr(frame, f"to_{ending}")(tmp_path / f"t.{ending}")
+    out = tmp_path / f"new.{ending}"
+    copy_rows(tmp_path / f"t.{ending}", {out: np.array([False, True])})
+    copied = getattr(pd, f"read_{ending}")(out)
+    pd.testing.assert_frame_equal(copied, frame[1:].reset_index(drop=True))
+    assert read_verbatim(tmp_path / f"t.{ending}", ["id"]) == (2, {"id": ["007", "8"]})
+
+
+def test_a_table_that_is_counted_differently_is_refused_and_nothing_is_left(tmp_path):
+    (tmp_path / "t.csv").write_bytes(ODD)
+    with pytest.raises(DataError, match="4 rows of text, of which 2 were read"):
+        copy_rows(tmp_path / "t.csv", {tmp_path / "new.csv": np.array([True, False])})
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_standard_input_cannot_be_split(tmp_path):
+    with pytest.raises(DataError, match="standard input cannot be split"):
+        copy_rows("-", {tmp_path / "new.csv": np.array([True])})

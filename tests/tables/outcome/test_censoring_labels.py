@@ -1,0 +1,152 @@
+"""Who is censored: decided by the words, by the user, or asked."""
+
+import warnings
+
+import pytest
+
+from survtrace import DataError, DataWarning
+from survtrace.tables.outcome.censoring_labels import (
+    Followed,
+    LabelCounts,
+    Meaning,
+    label_numbers,
+    read_meaning,
+)
+
+
+def counts(**n):
+    """Labels by name with their numbers of subjects, all followed alike; _1 is the number 1."""
+    return LabelCounts(
+        {
+            int(label[1:]) if label.startswith("_") else label.replace("_", " "): Followed(
+                size, 2.0 * size, 1.0, 3.0
+            )
+            for label, size in n.items()
+        }
+    )
+
+
+def test_several_words_may_mean_censored():
+    found = read_meaning(counts(_0=4, Alive=5, lost=2, relapse=3, death=6))
+    assert found == Meaning(("death", "relapse"), (0, "Alive", "lost"))
+
+
+def test_named_labels_alone_are_censored():
+    assert read_meaning(counts(well=4, ill=3), "WELL ") == Meaning(("ill",), ("well",))
+    assert read_meaning(counts(_1=4, _2=3), 1) == Meaning((2,), (1,))
+    assert read_meaning(counts(_1=4, _2=3), "1") == Meaning((2,), (1,))
+    assert read_meaning(counts(a=4, b=3, c=1), ["a", "c"]) == Meaning(("b",), ("a", "c"))
+    for nobody in ([], "nobody", ["nobody"]):
+        assert read_meaning(counts(_1=4, _2=3), nobody) == Meaning((1, 2), ())
+
+
+def test_a_usual_word_that_is_not_named_is_a_cause_with_a_warning():
+    with pytest.warns(DataWarning, match=r"0 \(4 subjects\) usually means censored; here it is a"):
+        assert read_meaning(counts(_0=4, _1=3), 1) == Meaning((0,), (1,))
+
+
+def test_a_named_label_must_occur():
+    words = r"'alive' does not. The event column has 1 \(5 subjects\), 0 \(2\)\..*censored=\[\]"
+    with pytest.raises(DataError, match=words) as caught:
+        read_meaning(counts(_0=2, _1=5), "alive")
+    assert "--censored nobody" in caught.value.in_command
+    assert read_meaning(counts(_0=2, _1=5), ["alive", 0], part=True) == Meaning((1,), (0,))
+
+
+@pytest.mark.parametrize(
+    ("labels", "question", "in_python", "in_command"),
+    [
+        (
+            counts(alive=4, alive_with_disease=2, dead=3),
+            r"'alive with disease' may mean censored",
+            "censored=['alive', 'alive with disease'] if 'alive with disease' means censored, or "
+            "censored='alive' if 'alive with disease' is a cause",
+            "--censored alive --censored \"alive with disease\" if 'alive with disease' means "
+            "censored, or --censored alive if",
+        ),
+        (
+            counts(not_dead=4, dead=3),
+            r"'not dead' may mean censored",
+            "censored='not dead' if 'not dead' means censored, or censored=[] if",
+            "--censored \"not dead\" if 'not dead' means censored, or --censored nobody if",
+        ),
+        (
+            counts(_1=4, _2=3),
+            r"has 1 \(4 subjects\), 2 \(3\), and nobody has 0. R codes 1 for censored",
+            "censored=1 if 1 means censored, or censored=[] if both are causes",
+            "--censored 1 if 1 means censored, or --censored nobody if both are causes",
+        ),
+        (
+            LabelCounts({"x": Followed(4, 40, 9, 11), "y": Followed(5, 5, 1, 1)}),
+            r"nobody is censored, though there are several.*Those with 'x' were followed longest",
+            "censored='x' if 'x' means censored, or censored=[] if every label is a cause",
+            "--censored x if 'x' means censored, or --censored nobody if",
+        ),
+        (
+            LabelCounts(
+                {0: Followed(9, 18, 1, 3), "c": Followed(7, 70, 10, 10), "a": Followed(5, 9, 1, 9)}
+            ),
+            r"'c' may mean censored: those who have it were followed longer than all with another",
+            "censored=[0, 'c'] if 'c' means censored, or censored=0 if 'c' is a cause",
+            "--censored 0 --censored c if 'c' means censored, or --censored 0 if",
+        ),
+    ],
+    ids=["looks like it", "nobody else", "R's codes", "several labels", "the longest-followed"],
+)
+def test_what_is_not_clear_is_asked_with_two_answers(labels, question, in_python, in_command):
+    with pytest.raises(DataError, match=question) as caught:
+        read_meaning(labels)
+    assert in_python in str(caught.value)
+    assert in_command in caught.value.in_command
+    assert "censored=" not in caught.value.in_command
+
+
+@pytest.mark.parametrize("name", ["alive", "Censored", "cens", "lebt"])
+def test_a_column_that_says_who_is_alive_is_asked_about(name):
+    with pytest.raises(DataError, match=rf"called '{name}'.*censored=1 if.*or censored=0 if"):
+        read_meaning(counts(_0=3, _1=4), name=name)
+    assert read_meaning(counts(_0=3, _1=4), 0, name=name).causes == (1,)
+    assert read_meaning(counts(censored=3, dead=4), name=name).causes == ("dead",)
+    assert read_meaning(counts(_0=3, _1=4), name="status").causes == (1,)
+
+
+def test_one_label_and_a_fold_are_not_questioned():
+    assert read_meaning(counts(_1=4)) == Meaning((1,), ())
+    assert read_meaning(counts(_1=4, _2=3), ask=False) == Meaning((1, 2), ())
+
+
+def test_an_identifier_is_no_event():
+    with pytest.raises(DataError, match="40 different ones among 40 subjects look like an ident"):
+        read_meaning(counts(**{f"p{i}": 1 for i in range(40)}))
+    with pytest.raises(DataError, match="101 different ones among 1019 subjects"):
+        read_meaning(counts(_0=9, **{f"p{i}": 10 for i in range(101)}))
+    few = {f"p{i}": 1 for i in range(9)}
+    assert len(read_meaning(counts(_0=1, **few)).causes) == 9
+
+
+def test_spellings_of_a_cause_are_one_with_a_warning():
+    with pytest.warns(DataWarning, match=r"same cause: \{'died': 'Died', 'DIED': 'Died'\}"):
+        found = read_meaning(counts(_0=4, Died=5, died=2, DIED=1))
+    assert found.causes == ("Died",)
+    assert label_numbers(["Died", "DIED", "died"], found) == [1, 1, 1]
+
+
+def test_a_number_far_above_the_others_is_a_cause_with_a_warning():
+    with pytest.warns(DataWarning, match=r"9 \(2 subjects\) is a cause, but such a number often"):
+        read_meaning(counts(_0=4, _1=5, _9=2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_meaning(counts(_0=4, _1=5, _3=2))
+        read_meaning(counts(_0=4, _5=5, _7=1, _9=2))
+
+
+def test_the_labels_of_a_fit_are_found_again():
+    meaning = Meaning((0, "dead"), (1, "well"))
+    assert label_numbers([0, 1, "Well", "DEAD", "alive", "x"], meaning) == [1, 0, 0, 2, 0, None]
+
+
+def test_counts_of_parts_add_up():
+    both = LabelCounts({0: Followed(1, 5.0, 5.0, 5.0)}) | LabelCounts(
+        {0: Followed(2, 4.0, 1.0, 3.0), "a": Followed(1, 1.0, 1.0, 1.0)}
+    )
+    assert both == {0: Followed(3, 9.0, 1.0, 5.0), "a": Followed(1, 1.0, 1.0, 1.0)}

@@ -1,0 +1,107 @@
+"""A frame and the names of its outcome's columns say what X and y say."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from survtrace import DataError, DataWarning, Surv, SurvTRACE, load
+from survtrace.tables.outcome.pairing import pair
+
+ROLES = {"event": "cause", "duration": "months"}
+
+
+@pytest.fixture
+def table(three_causes):
+    X, y = three_causes
+    return X.assign(months=y["duration"], cause=y["event"])
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame, dict])
+def test_named_columns_are_no_covariates(table, form):
+    given = form({name: list(column) for name, column in table.items()})
+    found = pair(given, {**ROLES, "drop": "stage", "weight": "age", "censored": 0})
+    assert list(found.X.columns) == ["size", "sex"]
+    assert list(found.y.columns) == ["event", "duration"]
+    assert list(found.y["event"]) == list(table["cause"])
+    assert list(found.sample_weight) == list(table["age"])
+    assert (found.censored, found.event_name) == ((0,), "cause")
+
+
+def test_misspelt_names_get_the_nearest(table):
+    with pytest.raises(DataError, match=r"no column 'month'; did you mean 'months'\?"):
+        pair(table, {"event": "cause", "duration": "month"})
+    with pytest.raises(DataError, match="event and duration must be two columns; got 'cause'"):
+        pair(table, {"event": "cause", "duration": "cause"})
+
+
+def test_weights_are_given_once(table):
+    with pytest.raises(DataError, match="given once; got sample_weight and the column 'age'"):
+        pair(table, {**ROLES, "weight": "age"}, np.ones(len(table)))
+
+
+def test_fit_eval_set_and_score_take_names(table, three_causes, fitted_three, tiny):
+    est = SurvTRACE(**tiny).fit(table, ROLES)
+    np.testing.assert_array_equal(
+        est.predict(table[["age", "size", "sex", "stage"]]), fitted_three.predict(three_causes[0])
+    )
+    assert est.score(table, ROLES) == fitted_three.score(*three_causes)
+    by_names = SurvTRACE(**tiny).fit(table, ROLES, eval_set=(table[:50], ROLES))
+    X, y = three_causes
+    by_frames = SurvTRACE(**tiny).fit(X, y, eval_set=(X[:50], y[:50]))
+    np.testing.assert_array_equal(by_names.predict(X), by_frames.predict(X))
+
+
+def test_a_prediction_takes_the_table_of_the_fit_without_a_remark(table, tiny, tmp_path):
+    roles = {**ROLES, "weight": "w", "drop": "stage"}
+    weighted = table.assign(w=1.0)
+    est = SurvTRACE(**tiny).fit(weighted, roles)
+    assert est.encoding_.left_out == ("cause", "months", "w", "stage")
+    est.save(tmp_path / "m")
+    expected = est.predict(table[["age", "size", "sex"]])
+    np.testing.assert_array_equal(load(tmp_path / "m").predict(weighted), expected)
+    with pytest.warns(DataWarning, match=r"not seen in fit are ignored: \['ward'\]"):
+        est.predict(weighted.assign(ward=7))
+
+
+def test_a_label_named_at_the_fit_is_remembered_by_the_score(table, fitted_three, tiny):
+    named = table.assign(cause=table["cause"].map({0: "well", 1: "a", 2: "b", 3: "c"}))
+    est = SurvTRACE(**tiny).fit(named, {**ROLES, "censored": "well"})
+    assert (est.causes_, est.censored_) == (["a", "b", "c"], ["well"])
+    assert est.score(named, ROLES) == est.score(named, {**ROLES, "censored": "WELL"})
+    assert est.score(named[:5], ROLES) == est.score(
+        named[:5].drop(columns=["cause", "months"]),
+        {"event": named["cause"][:5], "duration": named["months"][:5]},
+    )
+
+
+def test_a_column_of_the_living_is_read_alike_at_the_fit_and_the_score(one_cause, tiny):
+    X, y = one_cause
+    table = X.assign(months=y["duration"], alive=1 - y["event"])
+    roles = {"event": "alive", "duration": "months"}
+    with pytest.raises(DataError, match=r"called 'alive'.*censored=1 if 1 means censored"):
+        SurvTRACE(**tiny).fit(table, roles)
+    with pytest.warns(DataWarning, match="usually means censored"):
+        est = SurvTRACE(**tiny).fit(table, {**roles, "censored": 1})
+    assert (est.causes_, est.censored_) == ([0], [1])
+    plain = SurvTRACE(**tiny).fit(X, y)
+    assert est.score(table, roles) == plain.score(X, y)
+    with pytest.raises(DataError, match="1 was an event in the fit; in a column of that name"):
+        plain.score(table, roles)
+    with pytest.raises(DataError, match=r"\[1\] was a cause in the fit.*Surv\.from_arrays"):
+        plain.score(table, {**roles, "censored": 1})
+    with pytest.warns(DataWarning, match="usually means censored"):
+        turned = Surv.from_arrays(table["alive"], table["months"], censored=1)
+    assert plain.score(X, turned) == plain.score(X, y)
+
+
+def test_weights_and_outcome_in_another_order_are_aligned(one_cause, fitted_one, tiny):
+    X, y = (part.set_axis([f"p{i}" for i in range(160)]) for part in one_cause)
+    weight = pd.Series(np.linspace(1, 2, 160), index=X.index)
+    expected = SurvTRACE(**tiny).fit(X, y, sample_weight=weight)
+    with pytest.warns(UserWarning, match="same labels in another order") as caught:
+        est = SurvTRACE(**tiny).fit(X, y[::-1], sample_weight=weight[::-1])
+    assert len(caught) == 2
+    np.testing.assert_array_equal(est.predict(X), expected.predict(X))
+    with pytest.warns(UserWarning, match="same labels in another order"):
+        assert est.score(X, y[::-1]) == est.score(X, y)

@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from survtrace import DataError, DataWarning, SettingError
+from survtrace.tables.outcome.outcome import read_outcome
+from survtrace.tables.outcome.time_grid import (
+    StayScale,
+    checked_cuts,
+    end_follow_up,
+    locate,
+    quantile_cuts,
+    warn_of_late_events,
+    warn_of_sparse_causes,
+)
+
+
+def outcome(event, duration):
+    return read_outcome({"event": event, "duration": duration})
+
+
+def test_cuts_are_quantiles_of_event_times_alone():
+    y = outcome([1, 1, 2, 1, 0, 0], [1.0, 2.0, 3.0, 4.0, 0.5, 99.0])
+    np.testing.assert_allclose(quantile_cuts(y, 4), [0.0, 1.75, 2.5, 3.25, 4.0])
+
+
+def test_tied_event_times_leave_fewer_intervals():
+    y = outcome([1] * 6, [1.0, 2.0, 2.0, 2.0, 2.0, 3.0])
+    cuts = quantile_cuts(y, 10)
+    assert (np.diff(cuts) > 0).all()
+    assert len(cuts) < 11
+
+
+def test_nobody_with_an_event_is_refused():
+    with pytest.raises(DataError, match="at least one subject must have an event; all 2 are"):
+        quantile_cuts(outcome([0, 0], [1.0, 2.0]), 4)
+
+
+@pytest.mark.parametrize(
+    "grid", [[], [0], [5, 3], [1, 1, 2], [-1, 2], [0, np.nan], [0, np.inf], [0, 0, 1]], ids=str
+)
+def test_a_grid_that_does_not_rise_is_refused(grid):
+    with pytest.raises(SettingError, match="time_grid must rise strictly from 0"):
+        checked_cuts(grid)
+
+
+def test_a_grid_of_words_is_refused():
+    with pytest.raises(SettingError, match="time_grid must rise"):
+        checked_cuts(["soon", "later"])
+
+
+def test_zero_is_put_in_front():
+    assert checked_cuts((12, 24)).tolist() == [0.0, 12.0, 24.0]
+    assert checked_cuts(np.array([0, 3.5])).tolist() == [0.0, 3.5]
+
+
+def test_a_duration_on_a_cut_belongs_to_the_interval_it_closes():
+    interval, fraction = locate(np.array([2.0, 4.0, 2.0 + 1e-9]), np.array([0.0, 2.0, 4.0]))
+    assert interval.tolist() == [0, 1, 1]
+    np.testing.assert_allclose(fraction, [1.0, 1.0, 0.0], atol=1e-8)
+
+
+def test_a_duration_beyond_the_grid_ends_with_it():
+    interval, fraction = locate(np.array([7.0]), np.array([0.0, 2.0, 4.0]))
+    assert (interval[0], fraction[0]) == (1, 1.0)
+
+
+steps = st.lists(st.floats(0.01, 100.0), min_size=1, max_size=6)
+
+
+@given(steps, st.lists(st.floats(0, 500.0), min_size=1, max_size=8))
+def test_interval_and_fraction_give_the_duration_back(widths, durations):
+    cuts = np.concatenate([[0.0], np.cumsum(widths)])
+    duration = np.minimum(durations, cuts[-1])
+    interval, fraction = locate(duration, cuts)
+    back = cuts[interval] + fraction * np.diff(cuts)[interval]
+    np.testing.assert_allclose(back, duration, atol=1e-9)
+
+
+@given(steps, st.lists(st.floats(0, 500.0), min_size=1, max_size=8))
+def test_training_and_prediction_place_times_alike(widths, durations):
+    cuts, duration = np.concatenate([[0.0], np.cumsum(widths)]), np.array(durations)
+    interval, fraction = locate(duration, cuts)
+    at = locate_times(torch.from_numpy(duration).view(1, -1), torch.from_numpy(cuts))
+    np.testing.assert_array_equal(at.interval[0].numpy(), interval)
+    np.testing.assert_array_equal(at.fraction[0].numpy(), fraction)
+
+
+def test_a_cause_too_rare_for_the_grid_is_named():
+    events = outcome([1, 1, 1, "b", 0], [1.0, 2.0, 3.0, 4.0, 5.0]).n_events
+    warn_of_sparse_causes(events, 1)
+    with pytest.warns(DataWarning, match=r"intervals \(2\): \{'b': 1\}"):
+        warn_of_sparse_causes(events, 2)
+
+
+def test_an_event_after_the_end_is_censored_there_and_one_at_the_end_is_not():
+    y = outcome([1, 2, 0, 1, 0], [1.0, 4.0, 4.0, 4.0 + 1e-9, 9.0])
+    ended = end_follow_up(y, 4.0)
+    assert ended.event.tolist() == [1, 2, 0, 0, 0]
+    assert ended.duration.tolist() == [1.0, 4.0, 4.0, 4.0, 4.0]
+    assert ended.causes == y.causes
+    assert y.event.tolist() == [1, 2, 0, 1, 0], "the outcome itself is left alone"
+
+
+def test_events_beyond_the_grid_are_counted_in_one_warning():
+    warn_of_late_events({1: 3, 2: 4}, {1: 3, 2: 4}, 24.0)
+    with pytest.warns(DataWarning, match=r"3 of 7 events lie beyond .* ends at 24: .*censored"):
+        warn_of_late_events({1: 3, 2: 4}, {1: 2, 2: 2}, 24.0)
+
+
+def test_stay_ends_with_the_grid_only_where_the_grid_leaves_out_events():
+    y = outcome([1, 0, 1, 0], [1.0, 2.0, 5.0, 9.0])
+    whole = StayScale.of(y, 5.0)
+    assert whole == StayScale(y.duration.mean(), y.duration.std())
+    assert whole.standardise(y.duration).std() == pytest.approx(1.0)
+    short = StayScale.of(y, 4.0)
+    assert short.longest == 4.0
+    assert short == StayScale.of(end_follow_up(y, 4.0), 4.0)._replace(longest=4.0)
+    assert len(set(short.standardise(np.array([4.0, 5.0, 9.0])))) == 1
