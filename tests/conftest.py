@@ -19,7 +19,15 @@ checker.check = beartype(conf=BeartypeConf(is_pep484_tower=True))
 sys.modules[checker.__name__] = checker
 LAYERS = ["member", "embedding", "attention", "encoder", "representation", "heads", "assembly"]
 NETWORK = [f"network.{name}" for name in LAYERS]
-WITH_SHAPES = [*NETWORK, "kernels.choice", "losses", "training", "curves", "data.batches"]
+WITH_SHAPES = [
+    *NETWORK,
+    "ops.dispatch",
+    "losses",
+    "training",
+    "inference.curves",
+    "batch",
+    "cohort.batch_source",
+]
 install_import_hook([f"survtrace.{name}" for name in WITH_SHAPES], "shape_checker.check")
 
 import hypothesis  # noqa: E402
@@ -139,15 +147,16 @@ def fitted(request):
 @pytest.fixture
 def encoder_kernel(monkeypatch):
     """Says whether the encoder's kernel ran: ``trained`` with gradients, ``predicted`` without."""
+    from survtrace import ops
 
-    encode, seen = kernels.encode, SimpleNamespace(trained=0, predicted=0)
+    encode, seen = ops.encode, SimpleNamespace(trained=0, predicted=0)
 
     def spied(*arguments):
         seen.trained += torch.is_grad_enabled()
         seen.predicted += not torch.is_grad_enabled()
         return encode(*arguments)
 
-    monkeypatch.setattr(kernels, "encode", spied)
+    monkeypatch.setattr(ops, "encode", spied)
     return seen
 
 

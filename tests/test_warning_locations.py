@@ -514,41 +514,7 @@ def interrupted(w):
     return w.new(max_epochs=5000, patience=5000, checkpoint_dir=kept), w.X, w.y
 
 
-# Of the others the stack level is counted by hand, and wrong. One that is put right is listed here;
-# when all are, the list and the mark go.
-RIGHT = {
-    "hazard: a late time",
-    "score: another order",
-    "evaluate: another order",
-    "permutation_importance: another order",
-    "evaluate: learned rows",
-    "brier_score: beyond the follow-up",
-    "brier_score_at: beyond the follow-up",
-    "integrated_brier_score: beyond the follow-up",
-    "brier_score_survival: beyond the follow-up",
-    "integrated_brier_score_survival: beyond the follow-up",
-    "auc: beyond the follow-up",
-    "auc_at: beyond the follow-up",
-    "d_calibration_incidence: beyond the follow-up",
-    "concordance_paper: beyond the follow-up",
-    "concordance_cause_specific: beyond the follow-up",
-    "concordance_paper: no pair",
-    "concordance_cause_specific: no pair",
-    "concordance_antolini: no pair",
-    "concordance_antolini: early events",
-    "aalen_johansen_calibration: few at risk",
-    "kaplan_meier_calibration: few at risk",
-    "bootstrap: undefined resamples",
-    "baseline: two spellings",
-    "Surv: a usual word",
-}
-WRONG = pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="the stack level is counted by hand, and wrong"
-)
-PARAMS = [
-    pytest.param(call, given, words, id=name, marks=[] if name in RIGHT else [WRONG])
-    for name, call, given, words in cases()
-]
+PARAMS = [pytest.param(call, given, words, id=name) for name, call, given, words in cases()]
 
 
 @pytest.fixture(scope="module")
@@ -571,7 +537,3 @@ def test_a_warning_names_the_line_of_the_call(fitted, tmp_path, call, given, wor
     if not places:
         pytest.fail(f"no warning says {words!r}, but {[str(w.message) for w in caught]}")
     assert places == {(__file__, CALLS[call].__code__.co_firstlineno)}
-
-
-def test_the_list_names_cases_of_the_table():
-    assert {param.id for param in PARAMS} >= RIGHT

@@ -1,7 +1,5 @@
 """Errors and warnings: whose fault it is, how they name a row, and whose line a warning names."""
 
-import contextlib
-import functools
 import re
 import sys
 import warnings
@@ -13,10 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 PACKAGE = str(Path(__file__).parent)
-# Functions of these modules stand between two frames of the package: they call nobody's code else.
-BETWEEN = (contextlib.__file__, functools.__file__)
-
-
 QUOTES = ("'", '"')
 # A quoted name, kept with its digits, or a number that is no part of a name nor a key of a dict.
 STANDING_NUMBER = re.compile(r"""'[^']*'|"[^"]*"|(?<!\w)\d[\d,.]*(?![\w:])""")
@@ -110,10 +104,15 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     >>> caught[0].filename.startswith("<doctest")
     True
     """
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back and frame.f_code.co_filename.startswith((PACKAGE, *BETWEEN)):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    # The caller of the outermost function of ours: frames of other libraries (contextlib, for one)
+    # lie between our own, so that the first frame that is not ours may still be inside.
+    level, outside, frame = 1, 2, sys._getframe()
+    while frame.f_back:
+        level += 1
+        if frame.f_code.co_filename.startswith(PACKAGE):
+            outside = level
+        frame = frame.f_back
+    warnings.warn(message, category, stacklevel=outside)
 
 
 def require(module: str, extra: str, purpose: str) -> Any:

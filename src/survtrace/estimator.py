@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from survtrace.cohort.batch_source import MemorySource
+from survtrace.cohort.card import model_card
 from survtrace.cohort.prepare import Prepared, Subjects, checked_weight, prepare
 from survtrace.cohort.prepare_files import Streamed, prepare_streamed, require_streamable
 from survtrace.cohort.source import CohortFiles
@@ -52,7 +53,6 @@ from survtrace.tables.outcome.pairing import pair, read_scored
 from survtrace.tables.outcome.roles import Roles, is_path, names_columns, read_roles
 from survtrace.tables.outcome.time_grid import end_follow_up
 from survtrace.threads import threads
-from survtrace.cohort.card import model_card
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.history import History
 from survtrace.training.level import recalibrate

@@ -5,10 +5,10 @@ from importlib import import_module
 import pytest
 
 
-@pytest.fixture(params=["cpu", "gpu"])
+@pytest.fixture(params=["cpu", "cuda"])
 def module(request):
     """Gives the modules of one kind of kernel by name."""
-    if request.param == "gpu":
+    if request.param == "cuda":
         pytest.importorskip("triton", reason="Triton, which interprets kernels, is not installed")
 
     return lambda name: import_module(f"survtrace.ops.{request.param}.{name}")

@@ -11,7 +11,7 @@ def test_dropout_and_its_gradient_are_those_without_a_kernel(module):
         expected = layer(x)
     layer.generator.manual_seed(4)
     bits, threshold = layer.draw(x.shape[1:], x.device)
-    dropped = module("dropping").DropoutFunction.apply(x, bits, threshold, 1 / 0.7)
+    dropped = module("dropout").DropoutFunction.apply(x, bits, threshold, 1 / 0.7)
     torch.testing.assert_close(dropped, expected)
     ours, theirs = (torch.autograd.grad(y.square().sum(), x) for y in (dropped, expected))
     torch.testing.assert_close(ours, theirs)

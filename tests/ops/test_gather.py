@@ -13,6 +13,6 @@ def test_every_column_is_taken(module):
         torch.randn(50, 1),
     ]
     subjects = torch.randint(0, 50, (2, 41))
-    for column, taken in zip(columns, module("taking").take(columns, subjects), strict=True):
+    for column, taken in zip(columns, module("gather").take(columns, subjects), strict=True):
         assert torch.equal(taken, column[subjects])
         assert taken.dtype == column.dtype

@@ -13,7 +13,7 @@ def test_it_is_a_step_of_adamw_on_clipped_gradients_with_a_running_average():
     torch.manual_seed(0)
     whole = torch.randn(2, 1500)
     parameter = torch.nn.Parameter(whole.clone())
-    expected = RunningAverage(parameter, horizon=4)
+    expected = RunningAverage(parameter, window=4)
     optimiser = torch.optim.AdamW([parameter], lr=1e-2, weight_decay=1e-2)
     mean, square, n_steps = torch.zeros_like(whole), torch.zeros_like(whole), torch.zeros(())
     average = whole.clone()

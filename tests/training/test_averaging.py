@@ -4,9 +4,9 @@ import torch
 from survtrace.training.averaging import RunningAverage
 
 
-def stepped(horizon, values):
+def stepped(window, values):
     whole = torch.zeros(1, 2)
-    average = RunningAverage(whole, horizon)
+    average = RunningAverage(whole, window)
     for value in values:
         whole.fill_(value)
         average.update(whole)
@@ -23,9 +23,9 @@ def test_then_an_exponential_one():
     assert average.average[0, 0].item() == pytest.approx(0.75)
 
 
-@pytest.mark.parametrize("horizon", [0, 1])
-def test_without_a_horizon_it_is_the_last_step(horizon):
-    _, average = stepped(horizon, [5.0, 7.0])
+@pytest.mark.parametrize("window", [0, 1])
+def test_without_a_window_it_is_the_last_step(window):
+    _, average = stepped(window, [5.0, 7.0])
     assert average.average[0, 0].item() == 7.0
 
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from survtrace.batch import Batch
 from survtrace.cohort.batch_source import MemorySource, ValidationSplit, split_validation
+from survtrace.cohort.card import CohortCounts, count_cohort
 from survtrace.errors import DataError
 from survtrace.inspection.plan import Plan, plan_columns
 from survtrace.losses.propensity import ips_weights, propensities
@@ -28,7 +29,6 @@ from survtrace.tables.outcome.time_grid import (
     warn_of_late_events,
     warn_of_sparse_causes,
 )
-from survtrace.cohort.card import CohortCounts, count_cohort
 
 
 class Prepared(NamedTuple):

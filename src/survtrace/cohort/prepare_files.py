@@ -11,7 +11,9 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from survtrace.cohort.card import CohortCounts
 from survtrace.cohort.epoch_chunks import DiskSource, Walk
+from survtrace.cohort.inspect_files import plan_files, require_levels
 from survtrace.cohort.passes import Counting, Writing, store
 from survtrace.cohort.prepare import choose_cuts
 from survtrace.cohort.records import Layout
@@ -20,7 +22,6 @@ from survtrace.cohort.source import CohortFiles
 from survtrace.cohort.statistics import TableStatistics
 from survtrace.cohort.validation import count_held_out
 from survtrace.errors import DataError, SettingError
-from survtrace.cohort.inspect_files import plan_files, require_levels
 from survtrace.tables.covariates.encoding import Encoding
 from survtrace.tables.outcome.outcome import (
     Outcome,
@@ -34,7 +35,6 @@ from survtrace.tables.outcome.time_grid import (
     warn_of_late_events,
     warn_of_sparse_causes,
 )
-from survtrace.cohort.card import CohortCounts
 
 
 class Streamed(NamedTuple):

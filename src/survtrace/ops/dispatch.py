@@ -81,7 +81,7 @@ def dropout(
     x: Float[Tensor, "member *rest"], bits: Int[Tensor, " n"], threshold: int, scale: float
 ) -> Float[Tensor, "member *rest"]:
     """``x * scale`` where the bits are below the threshold, else 0."""
-    dropped: Tensor = _module(x, "dropping").DropoutFunction.apply(x, bits, threshold, scale)
+    dropped: Tensor = _module(x, "dropout").DropoutFunction.apply(x, bits, threshold, scale)
     return dropped
 
 
@@ -111,7 +111,7 @@ def update(
 
 def take(columns: Sequence[Tensor], subjects: Int[Tensor, "member row"]) -> list[Tensor]:
     """The rows of some subjects, (member, row, ...), of every column (subject, ...) at once."""
-    taken: list[Tensor] = _module(subjects, "taking").take(columns, subjects)
+    taken: list[Tensor] = _module(subjects, "gather").take(columns, subjects)
     return taken
 
 
@@ -127,7 +127,7 @@ def plain() -> Iterator[None]:
 
 def _module(tensor: Tensor, name: str) -> Any:
     """The module of that name for the tensor's device."""
-    return import_module(f"survtrace.ops.{'gpu' if tensor.is_cuda else 'cpu'}.{name}")
+    return import_module(f"survtrace.ops.{'cuda' if tensor.is_cuda else 'cpu'}.{name}")
 
 
 @cache

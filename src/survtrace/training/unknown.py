@@ -18,10 +18,10 @@ from torch import Tensor
 
 from survtrace.batch import Batch
 from survtrace.cohort.batch_source import BatchSource
+from survtrace.cohort.card import CohortCounts
 from survtrace.losses.objective import survival_loss
 from survtrace.network.assembly import Network
 from survtrace.tables.covariates.encoding import Encoding
-from survtrace.cohort.card import CohortCounts
 
 LEARNING_RATE = 0.05
 # The share of a subject's covariates that are hidden is drawn evenly from 0 to this; above 1 all
