@@ -16,7 +16,7 @@ CAUSES = ["cause 1", "cause 2"]
 
 
 def main() -> None:
-    """Fit 10,000 simulated subjects; draw two others, of middling and of high danger."""
+    """Fit 10,000 simulated subjects; draw two others, of middling and of high risk."""
     X, y, truth = make_cohort(12_000, random_state=0, return_truth=True)
     est = SurvTRACE(random_state=0).fit(X[:10_000], y[:10_000])
     order = 10_000 + np.argsort(est.predict(X[10_000:]))
