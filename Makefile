@@ -1,10 +1,11 @@
 # Set-up happens by itself, once, in .venv; touching pyproject.toml or constraints.txt repeats it.
+# The demo needs little (.venv/.demo); everything else adds the rest to it (.venv/.installed).
 PYTHON ?= python3
 BIN := .venv/bin
 
 .PHONY: demo test lint format docs study benchmarks clean
 
-demo: .venv/.installed
+demo: .venv/.demo
 	$(BIN)/survtrace demo --out demo
 
 test: .venv/.installed
@@ -45,8 +46,11 @@ benchmarks: .venv/.installed
 clean:
 	rm -rf .venv demo site
 
-.venv/.installed: pyproject.toml constraints.txt
+.venv/.demo: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --constraint constraints.txt torch
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[plots]'
+	touch $@
+
+.venv/.installed: .venv/.demo
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
