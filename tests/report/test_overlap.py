@@ -11,6 +11,9 @@ from survtrace.report.overlap import check_rows, shared_subjects
 from survtrace.report.page import render
 from survtrace.report.summary import collect
 
+# In one process, so that what the fixtures fit is fitted once.
+pytestmark = pytest.mark.xdist_group("report")
+
 
 def read(subjects):
     return subjects[0], read_outcome(subjects[1])
