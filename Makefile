@@ -2,14 +2,22 @@
 # The demo needs little (.venv/.demo); everything else adds the rest to it (.venv/.installed).
 PYTHON ?= python3
 BIN := .venv/bin
+# Laws, formulas and what bad input gets: fast, and without server, browser or cluster.
+FAST := $(addprefix tests/,laws losses network metrics test_curves.py test_golden_fit.py test_settings.py test_bad_input.py)
 
-.PHONY: demo test lint format docs study benchmarks clean
+.PHONY: demo check test oldest lint format docs study benchmarks clean
 
 demo: .venv/.demo
 	$(BIN)/survtrace demo --out demo
 
+check: lint
+	$(BIN)/pytest -n 2 $(FAST)
+
 test: .venv/.installed
 	$(BIN)/pytest -n 2 --dist loadgroup
+
+oldest: .venv-oldest/.installed
+	.venv-oldest/bin/pytest -n 2 $(FAST)
 
 lint: .venv/.installed
 	$(BIN)/ruff check
@@ -44,7 +52,7 @@ benchmarks: .venv/.installed
 	$(BIN)/python benchmarks/seer_size.py --members 1
 
 clean:
-	rm -rf .venv demo site
+	rm -rf .venv .venv-oldest demo site
 
 .venv/.demo: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -53,4 +61,10 @@ clean:
 
 .venv/.installed: .venv/.demo
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+.venv-oldest/.installed: pyproject.toml constraints-oldest.txt
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/pip install --quiet --constraint constraints-oldest.txt --editable . \
+		beartype hypothesis polars pytest pytest-xdist
 	touch $@
