@@ -3,14 +3,18 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # Laws, formulas and what bad input gets: fast, and without server, browser or cluster.
-FAST := $(addprefix tests/,laws losses network metrics test_curves.py test_golden_fit.py test_settings.py test_bad_input.py)
+FAST := $(addprefix tests/,laws losses network metrics inspection test_bad_input.py test_curves.py test_golden_fit.py \
+	test_naming.py test_persistence.py test_prediction.py test_scikit_learn.py test_settings.py cli/test_describing.py)
 
-.PHONY: demo check test oldest lint format docs study benchmarks clean
+.PHONY: demo check fast test oldest lint format docs study benchmarks clean
 
 demo: .venv/.demo
 	$(BIN)/survtrace demo --out demo
 
-check: lint
+check: .venv/.installed
+	$(MAKE) --jobs 2 --output-sync lint fast
+
+fast: .venv/.installed
 	$(BIN)/pytest -n 2 $(FAST)
 
 test: .venv/.installed
