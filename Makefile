@@ -69,6 +69,6 @@ clean:
 
 .venv-oldest/.installed: pyproject.toml constraints-oldest.txt
 	$(PYTHON) -m venv .venv-oldest
-	.venv-oldest/bin/pip install --quiet --constraint constraints-oldest.txt --editable . \
+	.venv-oldest/bin/pip install --quiet --constraint constraints-oldest.txt --editable '.[plots,parquet]' \
 		beartype hypothesis polars pytest pytest-xdist
 	touch $@
