@@ -1,14 +1,27 @@
 # Set-up happens by itself, once, in .venv; touching pyproject.toml or constraints.txt repeats it.
+# The demo needs little (.venv/.demo); everything else adds the rest to it (.venv/.installed).
 PYTHON ?= python3
 BIN := .venv/bin
+# Laws, formulas and what bad input gets: fast, and without server, browser or cluster.
+FAST := $(addprefix tests/,laws losses network metrics inspection test_bad_input.py test_curves.py test_golden_fit.py \
+	test_naming.py test_persistence.py test_prediction.py test_scikit_learn.py test_settings.py cli/test_describing.py)
 
-.PHONY: demo test lint format docs study benchmarks clean
+.PHONY: demo check fast test oldest lint format docs study benchmarks clean
 
-demo: .venv/.installed
+demo: .venv/.demo
 	$(BIN)/survtrace demo --out demo
+
+check: .venv/.installed
+	$(MAKE) --jobs 2 --output-sync lint fast
+
+fast: .venv/.installed
+	$(BIN)/pytest -n 2 $(FAST)
 
 test: .venv/.installed
 	$(BIN)/pytest -n 2 --dist loadgroup
+
+oldest: .venv-oldest/.installed
+	.venv-oldest/bin/pytest -n 2 $(FAST)
 
 lint: .venv/.installed
 	$(BIN)/ruff check
@@ -43,10 +56,19 @@ benchmarks: .venv/.installed
 	$(BIN)/python benchmarks/seer_size.py --members 1
 
 clean:
-	rm -rf .venv demo site
+	rm -rf .venv .venv-oldest demo site
 
-.venv/.installed: pyproject.toml constraints.txt
+.venv/.demo: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --constraint constraints.txt torch
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[plots]'
+	touch $@
+
+.venv/.installed: .venv/.demo
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+.venv-oldest/.installed: pyproject.toml constraints-oldest.txt
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/pip install --quiet --constraint constraints-oldest.txt --editable '.[plots,parquet]' \
+		beartype hypothesis polars pytest pytest-xdist
 	touch $@

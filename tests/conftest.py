@@ -51,6 +51,7 @@ TINY = {
     "head_depth": 1,
     "batch_size": 32,
     "max_epochs": 2,
+    "unknown_steps": 10,  # more than an epoch has batches; 200 take longer than the rest of a fit
     "device": "cpu",
     "n_threads": 1,
     "random_state": 0,

@@ -21,6 +21,7 @@ PACKAGES = (
     *(".explain", ".metrics", ".plots", ".report"),
 )
 SHOWN = re.compile(r"^survtrace (?:(?:serve|benchmark) .*|.* --ray.*)$", re.MULTILINE)
+with_the_site = pytest.mark.xdist_group("site")  # in one process, which builds it once
 WIDTH = 80  # of code; the page cuts longer lines off
 
 
@@ -99,6 +100,7 @@ def test_the_first_page_names_every_extra_of_the_package():
     assert extras <= set(re.findall(r"`(\w+)`", PAGES[0].read_text(encoding="utf-8")))
 
 
+@with_the_site
 def test_the_site_loads_nothing_from_elsewhere(site):
     for page in site.rglob("*.html"):
         tags = re.findall(r"<(?:script|link|img|iframe|source)\b[^>]*>", page.read_text("utf-8"))
@@ -107,6 +109,7 @@ def test_the_site_loads_nothing_from_elsewhere(site):
         assert not re.search(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", sheet.read_text("utf-8"))
 
 
+@with_the_site
 def test_the_reference_has_every_public_function_and_class(site):
     pages = "".join(page.read_text("utf-8") for page in (site / "reference").glob("*.html"))
     described = set(re.findall(r'id="(survtrace\.[\w.]+)"', pages))
@@ -120,6 +123,7 @@ def test_the_reference_has_every_public_function_and_class(site):
                 ), f"{module.__name__}.{name}"
 
 
+@with_the_site
 def test_the_reference_has_every_setting_and_every_command(site):
     estimator = (site / "reference" / "estimator.html").read_text("utf-8")
     names = re.findall(r"<b><code>([\w, ]+)</code></b>", estimator)

@@ -167,6 +167,7 @@ SMALLEST = {
     "head_depth": 1,
     "batch_size": 32,
     "max_epochs": 1,
+    "unknown_steps": 5,
     "device": "cpu",
     "n_threads": 1,
     "random_state": 0,

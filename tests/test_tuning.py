@@ -15,6 +15,7 @@ FIXED = {
     "hidden": 8,
     "n_heads": 2,
     "max_epochs": 1,
+    "unknown_steps": 5,
     "device": "cpu",
 }
 

@@ -17,6 +17,8 @@ if CHROMIUM is None:
 from survtrace import SurvTRACE  # noqa: E402
 from survtrace.app import create_app  # noqa: E402
 
+# In one process, so that one browser is started.
+pytestmark = pytest.mark.xdist_group("browser")
 expect = playwright.expect
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 EVENT_FREE = re.compile(r"event-free (\d+(?:\.\d)?)\s%")

@@ -27,6 +27,8 @@ from survtrace.baselines import (
 )
 from survtrace.errors import DataError
 
+# In one process, so that what the fixtures fit is fitted once.
+pytestmark = pytest.mark.xdist_group("contract of baselines")
 TIMES = np.array([0.0, 0.5, 2.0, 5.0, 9.0, 15.0, 100.0])
 NETWORK = {"nodes": (8,), "max_epochs": 3, "random_state": 0}
 

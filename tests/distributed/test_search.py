@@ -22,6 +22,7 @@ FIXED = {
     "hidden": 8,
     "n_heads": 2,
     "max_epochs": 1,
+    "unknown_steps": 5,
     "device": "cpu",
 }
 ASKED = {"space": "paper", "n_folds": 2, "fixed": FIXED}

@@ -32,6 +32,7 @@ TINY: dict[str, Any] = {
     "hidden": 4,
     "head_depth": 1,
     "max_epochs": 1,
+    "unknown_steps": 5,
     "device": "cpu",
     "n_threads": 1,
     "random_state": 0,

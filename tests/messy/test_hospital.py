@@ -13,6 +13,8 @@ import pytest
 from messy.judge import AS_OPTIONS, QuestionError, run_command
 from survtrace import load
 
+# In one process, so that what the fixtures fit is fitted once.
+pytestmark = pytest.mark.xdist_group("hospital")
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "guides" / "hospital-table.md"
 OUTCOME = ("--duration", "Follow-up (months)", "--event", "Status")

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from survtrace import SurvTRACE
 from survtrace.baselines import AalenJohansen, CauseSpecificCox
@@ -12,6 +13,8 @@ from survtrace.report import baselines
 from survtrace.report.baselines import foretell
 from survtrace.tables.outcome.outcome import Outcome, read_outcome
 
+# In one process, so that what the fixtures fit is fitted once.
+pytestmark = pytest.mark.xdist_group("report")
 TIMES = np.array([2.0, 5.0])
 
 

@@ -11,6 +11,9 @@ from survtrace.report.page import render
 from survtrace.report.summary import collect
 from survtrace.tables.outcome.outcome import read_outcome
 
+# In one process, so that what the fixtures fit is fitted once.
+pytestmark = pytest.mark.xdist_group("report")
+
 
 def read(subjects):
     return subjects[0], read_outcome(subjects[1])

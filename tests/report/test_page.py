@@ -13,6 +13,8 @@ from survtrace.metrics import concordance_cause_specific, integrated_brier_score
 from survtrace.naming import Names
 from survtrace.report import collect, page, render, write_report
 
+# In one process, so that what the fixtures fit is fitted once.
+pytestmark = pytest.mark.xdist_group("report")
 VOID = {"meta", "img", "br", "hr", "link", "input"}
 NBSP = "\N{NO-BREAK SPACE}"
 

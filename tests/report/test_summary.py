@@ -12,6 +12,9 @@ from survtrace.report.cohort import describe
 from survtrace.report.patients import choose_patients
 from survtrace.tables.outcome.outcome import read_outcome
 
+# In one process, so that what the fixtures fit is fitted once.
+pytestmark = pytest.mark.xdist_group("report")
+
 
 def test_scores_and_importance_are_those_of_their_own_functions(of_three_causes):
     est, (X, y), summary = of_three_causes.est, of_three_causes.scored, of_three_causes.summary

@@ -11,6 +11,8 @@ import torch
 from survtrace import SettingError, SurvTRACE, load
 from survtrace.training.process_group import ProcessGroup
 
+# In one process, so that what the fixtures fit is fitted once.
+pytestmark = pytest.mark.xdist_group("two processes")
 SCRIPT = """
 import json, sys
 from functools import partial

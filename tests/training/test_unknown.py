@@ -7,6 +7,8 @@ from survtrace import SurvTRACE
 from survtrace.datasets import make_cohort
 from survtrace.metrics import aalen_johansen
 
+# In one process, so that what the fixtures fit is fitted once.
+pytestmark = pytest.mark.xdist_group("unknown")
 SETTINGS = {"n_members": 2, "max_epochs": 8, "lr": 5e-3, "random_state": 0, "verbose": False}
 
 

@@ -13,7 +13,9 @@ from survtrace.tables.files.formats import read_table
 
 def test_demo_prints_scores_of_every_cause_and_writes_figures(survtrace, tmp_path, monkeypatch):
     settings = {"n_members": 1, "max_epochs": 1, "width": 4, "depth": 1, "hidden": 8}
-    monkeypatch.setattr("survtrace.demo.DEFAULTS", {**settings, "verbose": False})
+    monkeypatch.setattr(
+        "survtrace.demo.DEFAULTS", {**settings, "unknown_steps": 5, "verbose": False}
+    )
     ended = survtrace("demo", "--out", tmp_path / "figures")
     assert ended.code == 0, ended.err
     for word in ("circulatory", "neoplasms", "respiratory", "other", "cause-specific Cox", "IBS"):
