@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from survtrace.baselines.coherence import incidence_of_hazards
+from survtrace.baselines.cause_specific import incidence_of_hazards
 from survtrace.baselines.contract import Baseline, Floats, in_chunks
 from survtrace.baselines.seeds import seeded, validation_rows
 from survtrace.errors import TrainingError

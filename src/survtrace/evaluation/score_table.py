@@ -21,8 +21,8 @@ from survtrace.metrics import (
     concordance_cause_specific,
     integrated_brier_score,
 )
+from survtrace.metrics.censoring import read_weights
 from survtrace.metrics.inputs import read_times
-from survtrace.metrics.weights import read_weights
 from survtrace.tables.outcome.outcome import Outcome, require_same_subjects
 from survtrace.tables.outcome.pairing import read_scored
 

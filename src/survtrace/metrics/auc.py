@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from survtrace.errors import SettingError
-from survtrace.metrics.censoring import usable_times
+from survtrace.metrics.censoring import Part, Ties, Weights, read_weights, usable_times
 from survtrace.metrics.inputs import Floats, pick_cause, read_estimates, read_outcome, read_times
 from survtrace.metrics.pairs import pair_totals
 from survtrace.metrics.score import Score
-from survtrace.metrics.weights import Part, Ties, Weights, read_weights
 
 Controls = Literal["all", "event_free"]
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.metrics.censoring import usable_times
+from survtrace.metrics.censoring import Part, Ties, Weights, read_weights, usable_times
 from survtrace.metrics.inputs import (
     Floats,
     pick_cause,
@@ -23,7 +23,6 @@ from survtrace.metrics.inputs import (
     read_times,
 )
 from survtrace.metrics.score import Score
-from survtrace.metrics.weights import Part, Ties, Weights, read_weights
 
 POINTWISE, INTEGRAL = "the score there is NaN", "the integral ends there"
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataWarning, warn
-from survtrace.metrics.censoring import usable_cases
+from survtrace.metrics.censoring import Part, Ties, read_weights, usable_cases
 from survtrace.metrics.inputs import (
     Floats,
     pick_cause,
@@ -25,7 +25,6 @@ from survtrace.metrics.inputs import (
 )
 from survtrace.metrics.pairs import Integers, PairTotals, pair_totals
 from survtrace.metrics.score import Score
-from survtrace.metrics.weights import Part, Ties, read_weights
 
 
 def concordance_paper(

@@ -21,7 +21,7 @@ from survtrace.datasets import (
 from survtrace.datasets.download import data_folders
 from survtrace.datasets.public import PUBLIC
 from survtrace.errors import DataError
-from survtrace.metrics.weights import Ties
+from survtrace.metrics.censoring import Ties
 from survtrace.tables.outcome.outcome import read_outcome
 
 Rows = NDArray[np.int64]
