@@ -101,14 +101,10 @@ def aalen_johansen_calibration(
 
     Parameters
     ----------
-    y
-        The outcome of the scored subjects.
-    incidence
-        Predicted cumulative incidence of the cause, shape (subject, time).
+    y, incidence, cause
+        As in `brier_score`.
     times
         When it was predicted, increasing; the mean is trapezoidal over their range.
-    cause
-        Label of the cause; may be left out if there is one.
     min_at_risk
         The average ends, with one warning, where fewer than this share of the subjects is still
         followed, because the observed curve is too noisy there.
@@ -282,20 +278,14 @@ def d_calibration_incidence(
 
     Parameters
     ----------
-    y
-        The outcome of the scored subjects.
+    y, cause, y_train, ties
+        As in `brier_score`.
     incidence_at_duration, incidence_at_horizon
         Incidence of the cause predicted for each subject at its own duration, and at the horizon.
     horizon
         Where follow-up ends for this test.
-    cause
-        Label of the cause; may be left out if there is one.
     bins
         Number of equal bins.
-    y_train
-        Outcome whose censoring survival gives the weights, or a `CensoringSurvival`.
-    ties
-        How an event at t is weighted where others were censored at t: see `brier_score`.
 
     Examples
     --------

@@ -269,7 +269,6 @@ def usable_times(
 
 
 def _warn(censoring: CensoringSurvival, what: str) -> None:
-    """One warning that names the place where it was the user who called: two frames up."""
     warn(
         f"the censoring survival is below {censoring.floor:g} or unknown after time "
         f"{censoring.last_usable:.6g}, where {what}. Score up to an earlier time, or set the "

@@ -155,9 +155,9 @@ def bootstrap(
     --------
     >>> from survtrace.metrics import concordance_paper
     >>> rng = np.random.default_rng(0)
-    >>> danger = rng.normal(size=100)
-    >>> y = {"event": np.ones(100, int), "duration": rng.exponential(np.exp(-danger))}
-    >>> result = bootstrap(concordance_paper, y, danger, random_state=0)
+    >>> risk = rng.normal(size=100)
+    >>> y = {"event": np.ones(100, int), "duration": rng.exponential(np.exp(-risk))}
+    >>> result = bootstrap(concordance_paper, y, risk, random_state=0)
     >>> bool(result.low < result.estimate < result.high)
     True
     """
@@ -185,9 +185,9 @@ def paired_bootstrap(
     --------
     >>> from survtrace.metrics import concordance_paper
     >>> rng = np.random.default_rng(0)
-    >>> danger = rng.normal(size=100)
-    >>> y = {"event": np.ones(100, int), "duration": rng.exponential(np.exp(-danger))}
-    >>> paired_bootstrap(concordance_paper, y, danger, -danger, random_state=0).p_value < 0.05
+    >>> risk = rng.normal(size=100)
+    >>> y = {"event": np.ones(100, int), "duration": rng.exponential(np.exp(-risk))}
+    >>> paired_bootstrap(concordance_paper, y, risk, -risk, random_state=0).p_value < 0.05
     True
     """
 
