@@ -178,14 +178,14 @@ def test_more_confidence_is_a_wider_interval(fitted_one, one_cause):
     assert (wide["high"] > narrow["high"]).all()
 
 
-def test_a_rival_can_be_explained_and_the_table_may_be_of_any_kind(one_cause):
+def test_a_baseline_can_be_explained_and_the_table_may_be_of_any_kind(one_cause):
     X, y = one_cause
-    rival = CauseSpecificCox().fit(X, y)
-    table = permutation_importance(rival, X, y, n_repeats=1, random_state=0)
+    baseline = CauseSpecificCox().fit(X, y)
+    table = permutation_importance(baseline, X, y, n_repeats=1, random_state=0)
     assert table["covariate"].iloc[0] == "age"
     assert table["low"].iloc[0] > 0
     for other in (pl.from_pandas(X), X.to_dict("list")):
-        again = permutation_importance(rival, other, y, n_repeats=1, random_state=0)
+        again = permutation_importance(baseline, other, y, n_repeats=1, random_state=0)
         np.testing.assert_allclose(again["importance"], table["importance"], atol=1e-12)
 
 

@@ -125,7 +125,7 @@ def test_curves_stand_beside_cox_with_the_outcome_marked(est, cohort_like_metabr
     cox = CoxPH().fit(X, y)
     figure = figures.patients_figure(est, cox, X, y, unit="months")
     for ax, (kind, row) in zip(figure.axes, figures.middle_patients(y).items(), strict=True):
-        own, rival, mark = ax.lines
+        own, baseline, mark = ax.lines
         duration = y["duration"].iloc[row]
         assert ax.get_title().startswith(f"{kind} patient")
         assert list(mark.get_xdata()) == [duration, duration]
@@ -134,7 +134,7 @@ def test_curves_stand_beside_cox_with_the_outcome_marked(est, cohort_like_metabr
             own.get_ydata(), est.predict_survival_function(patient, times)[0]
         )
         np.testing.assert_allclose(
-            rival.get_ydata(), cox.predict_survival_function(patient, times)[0]
+            baseline.get_ydata(), cox.predict_survival_function(patient, times)[0]
         )
 
 

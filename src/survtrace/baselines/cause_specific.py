@@ -18,21 +18,21 @@ CHUNK_NUMBERS = 4_000_000  # hazards held at a time
 
 
 class CauseSpecific:
-    """Fits one rival per cause, the other causes taken as censored, and combines their hazards.
+    """Fits one baseline per cause, the other causes taken as censored, and combines their hazards.
 
-    The cumulative hazard of a cause is minus the logarithm of its rival's survival; survival and
+    The cumulative hazard of a cause is minus the logarithm of its baseline's survival; survival and
     incidences then sum to 1.
 
     Parameters
     ----------
     factory
-        A one-cause rival of this room, such as ``CoxPH``.
+        A one-cause baseline of this room, such as ``CoxPH``.
     n_grid
         Combine hazards at this many quantiles of the event times; None at all of them. Between
         two points the causes keep their shares of the hazard, so that a few hundred say nearly
         the same in much less time.
     settings
-        What the rivals are made with.
+        What the baselines are made with.
 
     Examples
     --------
@@ -56,11 +56,11 @@ class CauseSpecific:
 
     @property
     def search_space(self) -> dict[str, tuple[Any, ...]]:
-        """The settings worth tuning are those of the rival."""
+        """The settings worth tuning are those of the baseline."""
         return getattr(self.factory, "search_space", {})
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit a rival for each cause."""
+        """Fit a baseline for each cause."""
         outcome = read_outcome(y)
         self.causes_ = list(outcome.causes)
         event_times = outcome.duration[outcome.event > 0]

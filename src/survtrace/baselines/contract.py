@@ -1,4 +1,4 @@
-"""What every rival has in common: the door for tables and outcomes, and the shape of its curves."""
+"""What every baseline has in common: how it reads tables and outcomes, the shape of its curves."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Baseline(ABC):
 
 
 class OneCauseBaseline(Baseline):
-    """A rival that knows one cause only; `CauseSpecific` makes several of them into one."""
+    """A baseline that knows one cause only; `CauseSpecific` makes several of them into one."""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to a raw table and its outcome; subjects censored at 0 are left out."""

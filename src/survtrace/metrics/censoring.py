@@ -70,6 +70,10 @@ class CensoringSurvival(StepFunction):
             return float(np.nextafter(self.times[below[0]], -np.inf))
         return float(self.times[-1])
 
+    def usable(self, times: Floats) -> Floats:
+        """Those of the times at which a score may divide by G."""
+        return times[times <= self.last_usable]
+
     def inverse(self, t: ArrayLike) -> Floats:
         """The IPCW weight 1 / G(t), NaN after the last usable time."""
         return self._inverse(self.at(t), t)

@@ -97,13 +97,13 @@ def _history(summary: Summary) -> Image:
 def _differences(summary: Summary) -> Image:
     scores, names = summary.scores, summary.names
     table = scores.differences[scores.differences["score"] == "IBS"]
-    causes, rivals = (list(dict.fromkeys(table[name])) for name in ("cause", "rival"))
+    causes, baselines = (list(dict.fromkeys(table[name])) for name in ("cause", "baseline"))
     middle, low, high = (
-        1000 * table.pivot(index="rival", columns="cause", values=name).loc[rivals, causes]
+        1000 * table.pivot(index="baseline", columns="cause", values=name).loc[baselines, causes]
         for name in ("difference", "low", "high")
     )
     figure, ax = _canvas(SMALL)
-    plot_differences(middle, low, high, rivals, _labels(causes, names), ax=ax)
+    plot_differences(middle, low, high, baselines, _labels(causes, names), ax=ax)
     ax.set_ylabel("SurvTRACE minus baseline, IBS x 1000")
     if sum(map(len, _labels(causes, names))) > MOST_LETTERS:
         ax.tick_params(axis="x", rotation=30)

@@ -211,18 +211,18 @@ def _glance(summary: Summary) -> list[dict[str, Any]]:
                 "predicted": _ends(_pick(there, score="predicted"))[0],
                 "observed": _ends(_pick(there, score="observed"))[0],
                 "verdicts": [
-                    _verdict(scores, place.cause, rival)
-                    for rival in scores.methods
-                    if rival != OURS
+                    _verdict(scores, place.cause, baseline)
+                    for baseline in scores.methods
+                    if baseline != OURS
                 ],
             }
         )
     return rows
 
 
-def _verdict(scores: Scores, cause: Any, rival: str) -> str:
+def _verdict(scores: Scores, cause: Any, baseline: str) -> str:
     names = ("difference", "low", "high")
-    gap = _ends(_pick(scores.differences, cause=cause, rival=rival, score="IBS"), names)
+    gap = _ends(_pick(scores.differences, cause=cause, baseline=baseline, score="IBS"), names)
     if not np.isfinite(gap[0]):
         return NONE
     if gap[1] <= 0 <= gap[2]:
@@ -251,10 +251,10 @@ def _differences(scores: Scores) -> list[dict[str, Any]]:
     groups = []
     for cause in dict.fromkeys(gaps["cause"]):
         rows = []
-        for rival in dict.fromkeys(gaps["rival"]):
-            own = _pick(gaps, cause=cause, rival=rival)
+        for baseline in dict.fromkeys(gaps["baseline"]):
+            own = _pick(gaps, cause=cause, baseline=baseline)
             brier, order = (_ends(_pick(own, score=kind), names) for kind in ("IBS", "C"))
-            rows.append((rival, interval(brier, 1000, 2), interval(order)))
+            rows.append((baseline, interval(brier, 1000, 2), interval(order)))
         groups.append({"cause": cause, "rows": rows})
     return groups
 

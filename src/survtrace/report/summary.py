@@ -105,7 +105,7 @@ def collect(
     X, y
         Subjects to score on.
     train
-        ``(X, y)`` of the training rows: on them the rivals are fitted.
+        ``(X, y)`` of the training rows: on them the baselines are fitted.
     n_repeats
         Shuffles of each covariate, for its importance.
     random_state

@@ -54,7 +54,7 @@ def run_study(
     today
         Also run today's peers, where the study has some.
     search
-        Choose the rivals' settings anew on validation rows, instead of taking those in
+        Choose the baselines' settings anew on validation rows, instead of taking those in
         searched.json.
     seer
         A SEER export of the user's own, one data set more.
@@ -115,9 +115,8 @@ def compare_on_table(
     jobs = [Job(own.name, method, split) for method in methods for split in range(n_splits)]
     scores = run_jobs(jobs, methods, folder, settings=settings, load=lambda name: own)
     tables = _write_tables(scores, (*CONCORDANCE, "IBS"), folder)
-    rivals = [name for name in methods if name != "SurvTRACE"]
-    sentences = [_verdict(scores, rival) for rival in rivals] + _ridges(jobs, folder) + left_out
-    return tables + "\n" + "\n".join(sentences)
+    verdicts = [_verdict(scores, name) for name in methods if name != "SurvTRACE"]
+    return tables + "\n" + "\n".join([*verdicts, *_ridges(jobs, folder), *left_out])
 
 
 def _baselines(n_subjects: int) -> tuple[dict[str, Callable[..., object]], list[str]]:
@@ -187,15 +186,15 @@ def _write_tables(scores: pd.DataFrame, columns: Sequence[str], folder: Path) ->
     return tables
 
 
-def _verdict(scores: pd.DataFrame, rival: str) -> str:
+def _verdict(scores: pd.DataFrame, baseline: str) -> str:
     """One sentence on SurvTRACE against a baseline, by integrated Brier score."""
     over_causes = scores.pivot_table("IBS", index="split", columns="method")
-    changes = (over_causes["SurvTRACE"] - over_causes[rival]).to_numpy()
+    changes = (over_causes["SurvTRACE"] - over_causes[baseline]).to_numpy()
     found = corrected_t_test(changes, test_fraction=0.3)
-    change = 100 * found.difference / over_causes[rival].mean()
+    change = 100 * found.difference / over_causes[baseline].mean()
     better = "lower" if change < 0 else "higher"
     told = "" if found.p_value < 0.05 else "; the splits do not tell the two apart"
     return (
-        f"SurvTRACE's integrated Brier score is {abs(change):.1f} % {better} than {rival}'s "
+        f"SurvTRACE's integrated Brier score is {abs(change):.1f} % {better} than {baseline}'s "
         f"(p = {found.p_value:.2g} over {len(changes)} splits, corrected for their overlap{told})."
     )
