@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from sklearn.model_selection import train_test_split
@@ -18,7 +19,7 @@ from survtrace.datasets import FLCHAIN_CAUSES, load_flchain
 from survtrace.estimator import SurvTRACE
 from survtrace.evaluation.score_table import score_rows, score_table
 from survtrace.explain import permutation_importance
-from survtrace.metrics import calibration_curve, censoring_survival
+from survtrace.metrics import CensoringSurvival, calibration_curve, censoring_survival
 from survtrace.plots import (
     COLOURS,
     plot_calibration,
@@ -51,9 +52,14 @@ def run_demo(folder: Path, console: Console) -> pd.DataFrame:
         f"{', '.join(str(epoch) for epoch in _best_epochs(est.history_))}."
     )
     methods = {"SurvTRACE": est, **_baselines(X.iloc[train], y.iloc[train])}
-    scores = _score(methods, est, X.iloc[test], y.iloc[test], y.iloc[train])
+    X, y, censoring = X.iloc[test], y.iloc[test], censoring_survival(y.iloc[train])
+    times = np.append(est.score_times_, est.median_event_time_)
+    incidences = {
+        name: method.predict_cumulative_incidence(X, times) for name, method in methods.items()
+    }
+    scores = _score(incidences, times, y, est.causes_, censoring)
     console.print(_table(scores, est.median_event_time_))
-    for path in _draw(folder, est, X.iloc[test], y.iloc[test]):
+    for path in _draw(folder, est, X, y, incidences["SurvTRACE"][..., -1]):
         console.print(f"wrote {path}")
     console.print(f"done in {time.perf_counter() - began:.0f} s")
     return scores
@@ -69,17 +75,20 @@ def _baselines(X: pd.DataFrame, y: pd.DataFrame) -> dict[str, Any]:
 
 
 def _score(
-    methods: dict[str, Any], est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame, y_train: pd.DataFrame
+    incidences: dict[str, Any],
+    times: NDArray[np.float64],
+    y: pd.DataFrame,
+    causes: list[Any],
+    censoring: CensoringSurvival,
 ) -> pd.DataFrame:
-    """Each cause: concordance at the median event time, Brier score integrated over time."""
-    horizons = np.array([est.median_event_time_])
-    times = np.append(est.score_times_, horizons)
-    known = (times, est.causes_, horizons, est.score_times_, censoring_survival(y_train))
-    tables = []
-    for name, method in methods.items():
-        incidence = method.predict_cumulative_incidence(X, times)
-        found = score_rows(read_outcome(y), incidence, *known, scores=("C", "IBS"))
-        tables.append(score_table(found).assign(method=name))
+    """Each cause: concordance at the last time, Brier score integrated over the others."""
+    known = (times, causes, times[-1:], times[:-1], censoring)
+    tables = [
+        score_table(score_rows(read_outcome(y), incidence, *known, scores=("C", "IBS"))).assign(
+            method=name
+        )
+        for name, incidence in incidences.items()
+    ]
     return pd.concat(tables, ignore_index=True)
 
 
@@ -106,8 +115,10 @@ def _with_interval(row: Any) -> str:
     return f"{value} ({low}-{high})"
 
 
-def _draw(folder: Path, est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame) -> Iterator[Path]:
-    """The figures, each written as PNG."""
+def _draw(
+    folder: Path, est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame, incidence: NDArray[np.float64]
+) -> Iterator[Path]:
+    """Write the figures as PNG; ``incidence`` is that of each cause by the median event time."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -115,7 +126,7 @@ def _draw(folder: Path, est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame) -> Ite
     for name, figure in (
         ("curves", _draw_patients(est, X)),
         ("importance", _draw_importance(est, X, y)),
-        ("calibration", _draw_calibration(est, X, y)),
+        ("calibration", _draw_calibration(est, y, incidence)),
         ("history", _draw_history(est)),
     ):
         path = folder / f"{name}.png"
@@ -187,11 +198,10 @@ def _draw_importance(est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame) -> Any:
     return figure
 
 
-def _draw_calibration(est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame) -> Any:
+def _draw_calibration(est: SurvTRACE, y: pd.DataFrame, incidence: NDArray[np.float64]) -> Any:
     import matplotlib.pyplot as plt
 
     horizon = est.median_event_time_
-    incidence = est.predict_cumulative_incidence(X, [horizon])[:, :, 0]
     curves = [
         calibration_curve(y, incidence[:, k], horizon, cause=cause, groups=GROUPS)
         for k, cause in enumerate(est.causes_)
