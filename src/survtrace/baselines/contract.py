@@ -101,19 +101,6 @@ def library(module: str) -> Any:
     return require(module, "baselines", "this baseline needs")
 
 
-def step_values(knots: Floats, curves: Floats, times: Floats, start: float) -> Floats:
-    """Curves (..., knot) that jump at their knots, read at times; ``start`` before the first.
-
-    Examples
-    --------
-    >>> step_values(np.array([1.0, 2.0]), np.array([0.9, 0.5]), np.array([0.0, 1.0, 9.0]), 1.0)
-    array([1. , 0.9, 0.5])
-    """
-    before = np.full((*curves.shape[:-1], 1), start)
-    padded = np.concatenate([before, curves], axis=-1)
-    return padded[..., np.searchsorted(knots, times, side="right")]
-
-
 def linear_values(knots: Floats, curves: Floats, times: Floats) -> Floats:
     """Curves (..., knot) that are linear between their knots, read at times; constant outside.
 
