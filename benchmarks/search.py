@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from survtrace.study.presets import BOOSTING, COMPRISK, PAPER_COMPETING, PAPER_SINGLE
-from survtrace.study.search import SEARCHED, search_settings
+from survtrace.study.setting_search import SEARCHED, search_settings
 
 RESULTS = Path(__file__).parent / "results" / "search"
 SEARCHES = [

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from survtrace.errors import DataWarning, SettingError
-from survtrace.explain.inputs import read_frame, require_fitted
+from survtrace.explain.frame import read_frame, require_fitted
 from survtrace.metrics import Score, censoring_survival
 from survtrace.metrics.brier import integrated_brier_scores
 from survtrace.metrics.comparison import checked_level

@@ -24,8 +24,8 @@ from survtrace.plots import (
     plot_stacked,
 )
 from survtrace.report.baselines import FLOOR
+from survtrace.report.collected import Summary
 from survtrace.report.patients import Patient
-from survtrace.report.summary import Summary
 
 NARROW, SMALL = (3.3, 5.4), (4.6, 3.4)  # inches: a third and half of the page wide
 MOST_COVARIATES = 20

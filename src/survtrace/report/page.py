@@ -14,10 +14,10 @@ from survtrace.estimator import SurvTRACE
 from survtrace.naming import Names, card_events, card_words
 from survtrace.persistence import load
 from survtrace.report.baselines import FLOOR
+from survtrace.report.collected import Summary, collect
 from survtrace.report.figures import MOST_COVARIATES, draw
 from survtrace.report.progress import progress_of_steps
 from survtrace.report.scores import OURS, Scores
-from survtrace.report.summary import Summary, collect
 from survtrace.tables.files.chunks import written_whole
 
 TITLE = "Report on a SurvTRACE model"

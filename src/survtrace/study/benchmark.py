@@ -17,7 +17,7 @@ from survtrace.naming import default_cause_name
 from survtrace.study.presets import CONCORDANCE, FLOOR, FOREST, OWN_TABLE, PRESETS, survtrace
 from survtrace.study.protocol import SEER, Task, load_task, random_splits
 from survtrace.study.runner import Job, Method, run_jobs
-from survtrace.study.search import Choice, search_settings, searched_settings
+from survtrace.study.setting_search import Choice, search_settings, searched_settings
 from survtrace.study.tables import as_latex, as_markdown, compare_with, differences, summarise
 from survtrace.tables.files.formats import read_table, split_outcome
 from survtrace.tables.files.reading import Reading

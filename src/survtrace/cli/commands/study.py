@@ -115,7 +115,7 @@ def figures(
     quiet: Quiet = False,
 ) -> None:
     """Draw the paper's figures: attention and curves of METABRIC patients, and the ablation."""
-    from survtrace.study.figures import paper_figures
+    from survtrace.study.paper_figures import paper_figures
 
     for path in paper_figures(out, ablation):
         screen.say(f"wrote {path}", quiet=quiet)

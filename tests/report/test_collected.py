@@ -8,7 +8,7 @@ from survtrace import DataError
 from survtrace.evaluation import evaluate
 from survtrace.explain import permutation_importance
 from survtrace.report import collect
-from survtrace.report.cohort import describe
+from survtrace.report.description import describe
 from survtrace.report.patients import choose_patients
 from survtrace.tables.outcome.outcome import read_outcome
 

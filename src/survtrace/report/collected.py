@@ -15,10 +15,9 @@ import pandas as pd
 from survtrace.errors import DataError, DataWarning, LearnedRowsWarning
 from survtrace.estimator import SurvTRACE
 from survtrace.explain import covariate_relevance, faithfulness, permutation_importance
-from survtrace.explain.inputs import read_frame
+from survtrace.explain.frame import read_frame
 from survtrace.naming import Names, names_of
-from survtrace.report.cohort import CohortSummary, describe
-from survtrace.report.fit import FitSummary, describe_fit
+from survtrace.report.description import CohortSummary, FitSummary, describe, describe_fit
 from survtrace.report.overlap import Subjects, check_rows
 from survtrace.report.patients import Patients, choose_patients
 from survtrace.report.progress import Tell, say_nothing
