@@ -11,7 +11,6 @@ from sklearn.exceptions import NotFittedError
 
 from survtrace import DataError, SettingError, SurvTRACE
 from survtrace.baselines import CauseSpecificCox
-from survtrace.explain import attention as attention_module
 from survtrace.explain import (
     attention_rollout,
     attention_table,
@@ -20,6 +19,7 @@ from survtrace.explain import (
     faithfulness,
     partial_dependence,
     permutation_importance,
+    rollout,
 )
 from survtrace.explain.agreement import rank_correlation
 
@@ -117,7 +117,7 @@ def test_relevances_share_1_and_are_told_what_even_would_be(fitted_three, three_
 
 def test_a_cohort_is_looked_at_in_pieces(fitted_three, three_causes, monkeypatch):
     whole = covariate_relevance(fitted_three, three_causes[0])
-    monkeypatch.setattr(attention_module, "AT_ONCE", 50)
+    monkeypatch.setattr(rollout, "AT_ONCE", 50)
     pd.testing.assert_frame_equal(covariate_relevance(fitted_three, three_causes[0]), whole)
 
 
