@@ -26,7 +26,7 @@ class CauseSpecific:
     Parameters
     ----------
     factory
-        A one-cause baseline of this room, such as ``CoxPH``.
+        A one-cause baseline, such as ``CoxPH``.
     n_grid
         Combine hazards at this many quantiles of the event times; None at all of them. Between
         two points the causes keep their shares of the hazard, so that a few hundred say nearly
@@ -111,13 +111,8 @@ class CauseSpecificCox(CauseSpecific):
     ridge
         Penalty on the coefficients, which keeps rare levels finite; "search" chooses one for
         each cause by cross-validation on the training rows.
-    categorical
-        Columns to treat as categorical whatever their dtype.
-    pool_below, max_columns
-        Levels with fewer training subjects share one column; so do further ones, the rarest
-        first, until there are no more columns than that.
-    n_grid
-        As in `CauseSpecific`.
+    categorical, pool_below, max_columns, n_grid
+        As for `Baseline` and `CauseSpecific`.
     """
 
     def __init__(

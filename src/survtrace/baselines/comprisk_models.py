@@ -24,11 +24,9 @@ class CompetingRiskForest(Baseline):
     n_estimators, max_depth, min_samples_leaf, max_features
         As in comprisk.
     categorical
-        Columns to treat as categorical whatever their dtype.
-    n_jobs
-        Trees grown at the same time.
-    random_state
-        Seed.
+        As for `Baseline`.
+    n_jobs, random_state
+        Trees grown at the same time, and seed.
     """
 
     search_space: ClassVar = {
@@ -76,7 +74,7 @@ class FineGray(Baseline):
     max_iter
         Newton steps without penalty, coordinate sweeps with one.
     categorical
-        Columns to treat as categorical whatever their dtype.
+        As for `Baseline`.
     """
 
     search_space: ClassVar = {"ridge": (1e-4, 1e-3, 1e-2, 1e-1)}

@@ -24,13 +24,18 @@ Floats = NDArray[np.float64]
 class Baseline(ABC):
     """Raw tables in, curves out; a subclass says how to fit and what the incidences are.
 
+    Settings of a baseline are fields of a dataclass; those of all baselines are described here.
+
     Attributes
     ----------
     search_space
         For each setting worth tuning, the values a fair comparison tries; their product is
         small (4 to 8 combinations).
+    categorical
+        Columns to treat as categorical whatever their dtype.
     pool_below, max_columns
-        What `Design` does with rare levels; by default nothing.
+        Levels with fewer training subjects share one column; so do further ones, the rarest
+        first, until there are no more columns than that. By default nothing is pooled.
     causes_
         Labels of the causes, sorted.
     """

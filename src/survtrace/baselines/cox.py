@@ -31,12 +31,8 @@ class CoxPH(OneCauseBaseline):
         Penalty on the coefficients, which keeps rare levels finite; "search" chooses one of
         `RIDGES` by the cross-validated partial likelihood of the training rows (Verweij and
         van Houwelingen 1993).
-    categorical
-        Columns to treat as categorical whatever their dtype.
-    pool_below
-        Levels with fewer training subjects share one column.
-    max_columns
-        Pool further levels, the rarest first, until there are no more columns than that.
+    categorical, pool_below, max_columns
+        As for `Baseline`.
 
     Attributes
     ----------

@@ -41,19 +41,8 @@ class DeepSurvivalMachines(Baseline):
         ``"weibull"`` or ``"lognormal"``.
     discount
         Weight of the censored part of the likelihood.
-    nodes
-        Width of each hidden layer.
-    lr, batch_size
-        Of Adam.
-    max_epochs, patience
-        Training ends after ``max_epochs``, or ``patience`` epochs without a better loss on the
-        validation rows; the best parameters are kept.
-    validation_fraction
-        Share of the training rows held out for that.
-    categorical
-        Columns to treat as categorical whatever their dtype.
-    random_state
-        Seed of the draw, the initial parameters and the batches.
+    others
+        As for `PycoxNetwork`.
     """
 
     search_space: ClassVar = {

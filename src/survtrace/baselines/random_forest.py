@@ -28,15 +28,10 @@ class RandomSurvivalForest(OneCauseBaseline):
         As in scikit-survival.
     n_times
         Round durations up to this many quantiles of the training events; None keeps them all.
-    categorical
-        Columns to treat as categorical whatever their dtype.
-    pool_below, max_columns
-        Levels with fewer training subjects share one column; so do further ones, the rarest
-        first, until there are no more columns than that.
-    n_jobs
-        Trees grown at the same time.
-    random_state
-        Seed.
+    categorical, pool_below, max_columns
+        As for `Baseline`.
+    n_jobs, random_state
+        Trees grown at the same time, and seed.
     """
 
     search_space: ClassVar = {

@@ -25,10 +25,8 @@ class SurvivalBoost(Baseline):
     ----------
     n_iter, learning_rate, max_leaf_nodes, min_samples_leaf
         As in hazardous.
-    categorical
-        Columns to treat as categorical whatever their dtype.
-    random_state
-        Seed of the times drawn and of the trees.
+    categorical, random_state
+        As for `Baseline`; seed of the times drawn and of the trees.
     """
 
     search_space: ClassVar = {

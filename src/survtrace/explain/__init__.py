@@ -3,7 +3,7 @@
 Attention is where the network looked; it often lies close to even, and a covariate that is looked
 at need not be used. Permutation importance, partial dependence and attributions come from
 predictions alone, and so take any estimator with ``predict_cumulative_incidence`` and
-``causes_``. `faithfulness` says how far attention may be read as importance.
+``causes_``. `faithfulness` measures how far attention may be read as importance.
 """
 
 from survtrace.explain.agreement import Faithfulness, faithfulness

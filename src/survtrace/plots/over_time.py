@@ -79,14 +79,12 @@ def plot_survival(
 
     Parameters
     ----------
-    times
-        Shape (time,).
     survival, deviation
         Shape (method, time); a deviation is nan where a method has none.
     methods
         A label for each method.
-    unit, title, ax
-        Unit of the times (``est.time_unit_``), title, and axes to draw on (new by default).
+    times, unit, title, ax
+        As in `plot_incidence`.
 
     Examples
     --------
@@ -114,15 +112,11 @@ def plot_stacked(
 
     Parameters
     ----------
-    times
-        Shape (time,).
     incidence, deviation
         Shape (cause, time). Bars on the upper edge of each layer are two deviations of that
         cause's own incidence: of how thick the layer is. (Bands would run into each other.)
-    causes
-        A label for each cause, or a mapping to their texts such as ``est.cause_names_``.
-    unit, title, ax
-        Unit of the times (``est.time_unit_``), title, and axes to draw on (new by default).
+    times, causes, unit, title, ax
+        As in `plot_incidence`.
 
     Examples
     --------
@@ -168,8 +162,6 @@ def plot_scores_over_time(
 
     Parameters
     ----------
-    times
-        Shape (time,).
     scores, low, high
         The scores and the ends of their intervals, shape (method, time).
     methods
@@ -178,8 +170,8 @@ def plot_scores_over_time(
         Name of the score.
     reference
         A score worth a line, such as a concordance of 0.5.
-    unit, title, ax
-        Unit of the times (``est.time_unit_``), title, and axes to draw on (new by default).
+    times, unit, title, ax
+        As in `plot_incidence`.
 
     Examples
     --------

@@ -29,7 +29,7 @@ from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.outcome.outcome import Outcome
 
 Floats = NDArray[np.float64]
-FLOOR, COX, FOREST = "Aalen-Johansen", "Cox", "Forest"
+AALEN_JOHANSEN, COX, FOREST = "Aalen-Johansen", "Cox", "Forest"
 FOLDS = 5
 POOL_BELOW, MAX_COLUMNS = 10, 100  # rare levels share a column; columns of a design
 
@@ -84,7 +84,7 @@ def predict_baselines(
     random_state
         Seed of the folds.
     tell
-        Told in words what is being fitted.
+        Called with each step in words.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def predict_baselines(
         try:
             _require_size(baseline, est, len(X))
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DataWarning)  # said of the estimator already
+                warnings.simplefilter("ignore", DataWarning)  # issued for the estimator already
                 incidence, fits = (
                     _cross_fitted(baseline, X, outcome, times, random_state, tell)
                     if train is None
@@ -160,7 +160,7 @@ def _baselines(est: SurvTRACE, random_state: int) -> tuple[_Baseline, ...]:
     }
     trees = {"n_estimators": 100, "n_times": 100, "n_grid": 100, "random_state": random_state}
     return (
-        _Baseline(FLOOR, AalenJohansen),
+        _Baseline(AALEN_JOHANSEN, AalenJohansen),
         _Baseline(
             COX,
             lambda: CauseSpecificCox(ridge="search", n_grid=500, **known),
@@ -192,23 +192,23 @@ def _require_size(baseline: _Baseline, est: SurvTRACE, n_scored: int) -> None:
 
 
 def _notes(baseline: _Baseline, fits: list[Any], n_learning: int, names: Names) -> list[str]:
-    """Say which settings were chosen, and how many rows were not learned from."""
-    said = []
+    """Write which settings were chosen, and how many rows were not learned from."""
+    sentences = []
     if isinstance(fits[0], CauseSpecificCox):
         chosen = [
             f"{_range(fit.ridges_[k] for fit in fits)} for {names.cause(cause)}"
             for k, cause in enumerate(fits[0].causes_)
         ]
-        said.append(
+        sentences.append(
             f"{baseline.name}: ridge {', '.join(chosen)}, chosen from {min(RIDGES):g} to "
             f"{max(RIDGES):g} by cross-validation on its learning rows."
         )
     if baseline.learning_rows is not None and n_learning > baseline.learning_rows:
-        said.append(
+        sentences.append(
             f"{baseline.name} learned from {baseline.learning_rows:,} of {n_learning:,} subjects, "
             "drawn at random, to bound the time of the report."
         )
-    return said
+    return sentences
 
 
 def _range(values: Iterable[float]) -> str:
@@ -225,7 +225,7 @@ def _how(n_subjects: int, train: Subjects | None, random_state: int) -> str:
     if train is not None:
         return f"The baselines were fitted on the {len(train[0]):,} training rows given."
     return (
-        f"No training rows were given, so the baselines were cross-fitted on this table: those who "
+        "No training rows were given, so the baselines were cross-fitted on this table: those that "
         f"predict for a fifth of its {n_subjects:,} subjects learned from the other four fifths "
         f"(seed {random_state}), and not from the rows that SurvTRACE was fitted on. Give these "
         "(--train) for a comparison on equal terms."

@@ -1,4 +1,4 @@
-"""Everything the page says, in numbers and frames; nothing here knows of HTML or figures."""
+"""Everything the page shows, in numbers and frames; no HTML or figures here."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST_SHUFFLED, FEWEST_SUBJECTS = 50_000, 1_000  # rows predicted for importance;
 
 @dataclass(frozen=True, eq=False)
 class Importance:
-    """What the predictions rely on, and whether attention says the same.
+    """What the predictions rely on, and whether attention agrees.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ def collect(
     random_state: int = 0,
     tell: Tell = say_nothing,
 ) -> Summary:
-    """Gather what there is to say about an estimator on subjects it has not seen.
+    """Collect what a report shows about an estimator on subjects it has not seen.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def collect(
     random_state
         Seed of folds, resamples and shuffles.
     tell
-        Told in words what is being done.
+        Called with each step in words.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def collect(
         patients = choose_patients(est, frame, main, random_state)
     return Summary(
         alerts=alerts,
-        remarks=(*remarks, *_said(caught)),
+        remarks=(*remarks, *_sentences(caught)),
         cohort=cohort,
         learned=None if rows is None else describe(est, *rows),
         scores=scores,
@@ -156,8 +156,8 @@ def collect(
     )
 
 
-def _said(caught: list[warnings.WarningMessage]) -> list[str]:
-    """Our own warnings, each once, as sentences of the page; others are given again."""
+def _sentences(caught: list[warnings.WarningMessage]) -> list[str]:
+    """Turn our own warnings, each once, into sentences of the page; issue others again."""
     for each in caught:
         if not issubclass(each.category, DataWarning):
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)

@@ -23,7 +23,7 @@ from survtrace.plots import (
     plot_scores_over_time,
     plot_stacked,
 )
-from survtrace.report.baselines import FLOOR
+from survtrace.report.baselines import AALEN_JOHANSEN
 from survtrace.report.collected import Summary
 from survtrace.report.patients import Patient
 
@@ -120,20 +120,20 @@ def _differences(summary: Summary) -> Image:
 
 
 def _scores(summary: Summary) -> Iterator[Image]:
-    """What knowing the covariates saves of the floor's Brier score; without a floor, the score."""
+    """Brier score saved against Aalen-Johansen; without it, the score itself."""
     scores, names = summary.scores, summary.names
     tables = {
         cause: table.pivot(index="method", columns="time", values="value").loc[scores.methods]
         for cause, table in scores.brier.groupby("cause", sort=False)
     }
-    shown = "Brier score"
-    if FLOOR in scores.methods:
+    shown, reference = "Brier score", AALEN_JOHANSEN
+    if reference in scores.methods:
         shown = "Brier score saved (%)"
         tables = {
-            cause: 100 * (1 - wide.drop(FLOOR) / wide.loc[FLOOR].replace(0, np.nan))
+            cause: 100 * (1 - wide.drop(reference) / wide.loc[reference].replace(0, np.nan))
             for cause, wide in tables.items()
         }
-    # Where hardly anybody has had an event the floor is near 0, and a share of it anything.
+    # Where hardly anybody has had an event the reference is near 0, and a share of it anything.
     limits = _limits((wide.to_numpy() for wide in tables.values()), most=0.96)
     for cause, wide in tables.items():
         figure, ax = _canvas(SMALL)

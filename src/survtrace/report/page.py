@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from survtrace.estimator import SurvTRACE
 from survtrace.naming import Names, card_events, card_words
 from survtrace.persistence import load
-from survtrace.report.baselines import FLOOR
+from survtrace.report.baselines import AALEN_JOHANSEN
 from survtrace.report.collected import Summary, collect
 from survtrace.report.figures import MOST_COVARIATES, draw
 from survtrace.report.progress import progress_of_steps
@@ -54,7 +54,7 @@ def write_report(
         Of the page.
     train
         ``(X, y)`` of the training rows: the baselines are fitted on them. Without them they are
-        cross-fitted on the scored subjects, which the page says.
+        cross-fitted on the scored subjects, and the page states it.
     n_repeats
         Shuffles of each covariate, for its importance.
     random_state
@@ -98,7 +98,7 @@ def render(summary: Summary, *, title: str | None = None) -> str:
         glance=_glance(summary),
         score_tables=list(_score_tables(summary.scores)),
         differences=_differences(summary.scores),
-        saved=FLOOR in summary.scores.methods,
+        saved=AALEN_JOHANSEN in summary.scores.methods,
         calibration=list(_calibration(summary)),
         importance=_importance(summary),
         most_covariates=MOST_COVARIATES,
@@ -198,7 +198,7 @@ def _pick(table: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
 
 
 def _glance(summary: Summary) -> list[dict[str, Any]]:
-    """A row for each cause: the most important numbers, and who wins."""
+    """A row for each cause: the most important numbers, and how it compares."""
     scores, rows = summary.scores, []
     for place in summary.cohort.events.itertuples():
         own = _pick(scores.table, method=OURS, cause=place.cause)
@@ -226,7 +226,7 @@ def _verdict(scores: Scores, cause: Any, baseline: str) -> str:
     if not np.isfinite(gap[0]):
         return NONE
     if gap[1] <= 0 <= gap[2]:
-        return "not told apart"
+        return "no clear difference"
     return "better" if gap[0] < 0 else "worse"
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from survtrace.estimator import SurvTRACE
 from survtrace.evaluation.score_table import Row, default_horizons, score_rows, score_table
 from survtrace.metrics import CensoringSurvival, brier_score, calibration_curve, compare
-from survtrace.report.baselines import FLOOR, Baselines, predict_baselines
+from survtrace.report.baselines import AALEN_JOHANSEN, Baselines, predict_baselines
 from survtrace.report.overlap import Subjects
 from survtrace.report.progress import Tell, say_nothing
 from survtrace.tables.outcome.outcome import Outcome
@@ -109,8 +109,8 @@ def score(
         incidences[name] = incidence
         rows[name] = score_rows(outcome, incidence, *known, random_state=random_state)
     tables = {name: score_table(found).assign(method=name) for name, found in rows.items()}
-    if FLOOR in tables:
-        tables[FLOOR] = _without_order(tables[FLOOR])
+    if AALEN_JOHANSEN in tables:
+        tables[AALEN_JOHANSEN] = _without_order(tables[AALEN_JOHANSEN])
     middle = float(horizons[len(horizons) // 2])
     on_grid = {name: each[..., np.searchsorted(times, grid)] for name, each in incidences.items()}
     return Scores(
@@ -126,9 +126,9 @@ def score(
 
 
 def _without_order(table: pd.DataFrame) -> pd.DataFrame:
-    """Whoever says the same of everybody ranks nobody: C and AUC are a half by definition.
+    """Set C and AUC of a baseline without covariates to a half: it ranks nobody.
 
-    Cross-fitted, it says slightly different things of different folds, whose order means nothing.
+    Cross-fitted, its predictions differ a little between folds, whose order means nothing.
     """
     ranking = table["score"].isin(["C", "AUC"])
     half = {name: table[name].mask(ranking, 0.5) for name in ("value", "low", "high")}
@@ -142,7 +142,7 @@ def _differences(rows: dict[str, list[Row]], horizon: float) -> pd.DataFrame:
     for cause in dict.fromkeys(row.cause for row in rows[OURS]):
         for name, theirs in scores.items():
             for kind, by in (("IBS", None), ("C", horizon)):
-                if name == FLOOR and kind == "C":
+                if name == AALEN_JOHANSEN and kind == "C":
                     continue
                 gap = compare(ours[cause, kind, by], theirs[cause, kind, by])
                 compared.append((cause, name, kind, gap.difference, gap.low, gap.high))

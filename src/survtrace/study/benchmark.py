@@ -14,8 +14,9 @@ from survtrace.errors import SettingError
 from survtrace.inspection import clean_subjects
 from survtrace.metrics import corrected_t_test
 from survtrace.naming import default_cause_name
-from survtrace.study.presets import CONCORDANCE, FLOOR, FOREST, OWN_TABLE, PRESETS, survtrace
+from survtrace.study.presets import FOREST, OWN_TABLE, PRESETS, SIMPLE, survtrace
 from survtrace.study.protocol import SEER, Task, load_task, random_splits
+from survtrace.study.published import CONCORDANCE
 from survtrace.study.runner import Job, Method, run_jobs
 from survtrace.study.setting_search import Choice, search_settings, searched_settings
 from survtrace.study.tables import as_latex, as_markdown, compare_with, differences, summarise
@@ -121,7 +122,7 @@ def compare_on_table(
 
 def _baselines(n_subjects: int) -> tuple[dict[str, Callable[..., object]], list[str]]:
     """SurvTRACE and the baselines a table of this size can be given, and what is left out."""
-    methods: dict[str, Callable[..., object]] = {"SurvTRACE": survtrace, **FLOOR}
+    methods: dict[str, Callable[..., object]] = {"SurvTRACE": survtrace, **SIMPLE}
     if find_spec("sksurv") is None:
         why = "it needs scikit-survival (pip install 'survtrace[baselines]')"
         return methods, [f"CS-RSF, a random survival forest, is left out: {why}."]
@@ -132,7 +133,7 @@ def _baselines(n_subjects: int) -> tuple[dict[str, Callable[..., object]], list[
 
 
 def _ridges(jobs: Sequence[Job], folder: Path) -> list[str]:
-    """Say which ridges were chosen, over all splits."""
+    """Write which ridges were chosen, over all splits."""
     found: dict[str, list[dict[str, float]]] = {}
     for job in jobs:
         ridges = json.loads((folder / "jobs" / job.file).read_text()).get("ridges")
@@ -193,7 +194,7 @@ def _verdict(scores: pd.DataFrame, baseline: str) -> str:
     found = corrected_t_test(changes, test_fraction=0.3)
     change = 100 * found.difference / over_causes[baseline].mean()
     better = "lower" if change < 0 else "higher"
-    told = "" if found.p_value < 0.05 else "; the splits do not tell the two apart"
+    told = "" if found.p_value < 0.05 else "; no clear difference over these splits"
     return (
         f"SurvTRACE's integrated Brier score is {abs(change):.1f} % {better} than {baseline}'s "
         f"(p = {found.p_value:.2g} over {len(changes)} splits, corrected for their overlap{told})."

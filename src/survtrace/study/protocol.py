@@ -89,7 +89,7 @@ def load_task(name: str) -> Task:
     """A task by name: metabric, support, flchain, simulated, linear, or a table of `load_public`.
 
     "seer:" and a path is a SEER export, treated as in the paper. "linear" is simulated without
-    interactions: a cohort after Cox's heart. ":val" behind a name hides test rows.
+    interactions, as Cox's regression assumes. ":val" behind a name hides test rows.
 
     Examples
     --------
