@@ -108,11 +108,7 @@ def predict_baselines(
             _require_size(baseline, est, len(X))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataWarning)  # issued for the estimator already
-                incidence, fits = (
-                    _cross_fitted(baseline, X, outcome, times, random_state, tell)
-                    if train is None
-                    else _fitted(baseline, X, train, times, random_state, tell)
-                )
+                incidence, fits = _predict(baseline, X, outcome, train, times, random_state, tell)
         except ImportError:
             left_out.append(
                 f"{baseline.name} is left out: it needs scikit-survival, which is not installed "
@@ -232,34 +228,26 @@ def _how(n_subjects: int, train: Subjects | None, random_state: int) -> str:
     )
 
 
-def _fitted(
-    baseline: _Baseline,
-    X: pd.DataFrame,
-    train: Subjects,
-    times: Floats,
-    random_state: int,
-    tell: Tell,
-) -> tuple[Floats, list[Any]]:
-    tell(f"fitting {baseline.name}")
-    fit = _fit_some(baseline, *train, random_state)
-    return fit.predict_cumulative_incidence(X, times), [fit]
-
-
-def _cross_fitted(
+def _predict(
     baseline: _Baseline,
     X: pd.DataFrame,
     outcome: Outcome,
+    train: Subjects | None,
     times: Floats,
     random_state: int,
     tell: Tell,
 ) -> tuple[Floats, list[Any]]:
+    """Predict for every subject by a fit to training rows, or to other folds; and the fits."""
+    if train is not None:
+        tell(f"fitting {baseline.name}")
+        fit = _fit_some(baseline, *train, random_state)
+        return fit.predict_cumulative_incidence(X, times), [fit]
     incidence = np.empty((len(X), len(outcome.causes), len(times)))
     fits: list[Any] = []
     for others, fold in _folds(outcome, random_state):
         tell(f"fitting {baseline.name}, fold {len(fits) + 1} of {FOLDS}")
-        fit = _fit_some(baseline, X.iloc[others], outcome.take(others), random_state)
-        incidence[fold] = fit.predict_cumulative_incidence(X.iloc[fold], times)
-        fits.append(fit)
+        fits.append(_fit_some(baseline, X.iloc[others], outcome.take(others), random_state))
+        incidence[fold] = fits[-1].predict_cumulative_incidence(X.iloc[fold], times)
     return incidence, fits
 
 

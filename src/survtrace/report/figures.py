@@ -70,7 +70,7 @@ def _observed(summary: Summary) -> Image:
     labels = _labels(causes, names)
     plot_stacked(cohort.times, cohort.incidence, labels, unit=names.time_unit, ax=ax)
     _legend_below(figure, ax)
-    ends = _list(
+    ends = ", ".join(
         f"{names.cause(c)} {v:.1%}" for c, v in zip(causes, cohort.incidence[:, -1], strict=True)
     )
     return Image(
@@ -142,7 +142,7 @@ def _scores(summary: Summary) -> Iterator[Image]:
         plot_scores_over_time(times, wide.to_numpy(), methods, reference=0, **known, ax=ax)
         ax.set_ylim(limits)
         _legend_below(figure, ax)
-        ends = _list(f"{m} {v:.3g}" for m, v in zip(methods, wide.iloc[:, -1], strict=True))
+        ends = ", ".join(f"{m} {v:.3g}" for m, v in zip(methods, wide.iloc[:, -1], strict=True))
         beyond = (wide < limits[0]).any(axis=None) or (wide > limits[1]).any(axis=None)
         yield Image(
             _uri(figure),
@@ -170,7 +170,7 @@ def _calibration(summary: Summary) -> Iterator[Image]:
             ax=ax,
         )
         ax.locator_params(nbins=5)
-        points = _list(
+        points = ", ".join(
             f"{row.predicted:.1%} and {row.observed:.1%} ({row.low:.1%} to {row.high:.1%})"
             for row in groups.itertuples()
         )
@@ -215,7 +215,7 @@ def _patients(summary: Summary) -> Iterator[Image]:
         above.set_xlabel("")
         above.set_ylim(0, top)
         _legend_below(figure, below)
-        ends = _list(
+        ends = ", ".join(
             f"{names.cause(c)} {v:.1%}"
             for c, v in zip(causes, patient.incidence[:, -1], strict=True)
         )
@@ -264,7 +264,3 @@ def _labels(causes: Any, names: Names) -> list[str]:
 
 def _short(name: str) -> str:
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
-
-
-def _list(parts: Iterator[str]) -> str:
-    return ", ".join(parts)
