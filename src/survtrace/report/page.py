@@ -226,7 +226,7 @@ def _verdict(scores: Scores, cause: Any, baseline: str) -> str:
     if not np.isfinite(gap[0]):
         return NONE
     if gap[1] <= 0 <= gap[2]:
-        return "no clear difference"
+        return "unclear"
     return "better" if gap[0] < 0 else "worse"
 
 
