@@ -1,7 +1,8 @@
 """Chooses every baseline's settings on validation rows, for the studies to take.
 
-Candidates are the products of each baseline's ``search_space``; they learn from the training rows of
-the first splits and are judged by the integrated Brier score of their validation rows. Resumable.
+Candidates are the products of each baseline's ``search_space``; they learn from the training rows
+of the first splits and are judged by the integrated Brier score of their validation rows.
+Resumable.
 Writes benchmarks/results/search/scores.csv and src/survtrace/study/searched.json.
 """
 
