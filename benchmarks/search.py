@@ -1,7 +1,8 @@
-"""Chooses every rival's settings on validation rows, for the studies to take.
+"""Chooses every baseline's settings on validation rows, for the studies to take.
 
-Candidates are the products of each rival's ``search_space``; they learn from the training rows of
-the first splits and are judged by the integrated Brier score of their validation rows. Resumable.
+Candidates are the products of each baseline's ``search_space``; they learn from the training rows
+of the first splits and are judged by the integrated Brier score of their validation rows.
+Resumable.
 Writes benchmarks/results/search/scores.csv and src/survtrace/study/searched.json.
 """
 
@@ -14,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from survtrace.study.presets import BOOSTING, COMPRISK, PAPER_COMPETING, PAPER_SINGLE
-from survtrace.study.search import SEARCHED, search_settings
+from survtrace.study.setting_search import SEARCHED, search_settings
 
 RESULTS = Path(__file__).parent / "results" / "search"
 SEARCHES = [

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from survtrace.datasets.public import PUBLIC
-from survtrace.study.presets import FLOOR, survtrace
+from survtrace.study.presets import SIMPLE, survtrace
 from survtrace.study.protocol import SHARED, SIMULATED, load_task
 from survtrace.study.scoring import score_predictions
 
@@ -34,7 +34,7 @@ def main() -> None:
     rows = []
     for data in (*SHARED, *SIMULATED, *PUBLIC):
         task = load_task(data)
-        methods = {**FLOOR, **({"SurvTRACE": survtrace} if data in QUICK else {})}
+        methods = {**SIMPLE, **({"SurvTRACE": survtrace} if data in QUICK else {})}
         for name, make in methods.items():
             for number, split in enumerate(task.splits[: asked.splits]):
                 method = make(number).fit(task.X.iloc[split.learn], task.y.iloc[split.learn])

@@ -11,7 +11,6 @@ from sklearn.exceptions import NotFittedError
 
 from survtrace import DataError, SettingError, SurvTRACE
 from survtrace.baselines import CauseSpecificCox
-from survtrace.explain import attention as attention_module
 from survtrace.explain import (
     attention_rollout,
     attention_table,
@@ -20,6 +19,7 @@ from survtrace.explain import (
     faithfulness,
     partial_dependence,
     permutation_importance,
+    rollout,
 )
 from survtrace.explain.agreement import rank_correlation
 
@@ -117,7 +117,7 @@ def test_relevances_share_1_and_are_told_what_even_would_be(fitted_three, three_
 
 def test_a_cohort_is_looked_at_in_pieces(fitted_three, three_causes, monkeypatch):
     whole = covariate_relevance(fitted_three, three_causes[0])
-    monkeypatch.setattr(attention_module, "AT_ONCE", 50)
+    monkeypatch.setattr(rollout, "AT_ONCE", 50)
     pd.testing.assert_frame_equal(covariate_relevance(fitted_three, three_causes[0]), whole)
 
 
@@ -178,14 +178,14 @@ def test_more_confidence_is_a_wider_interval(fitted_one, one_cause):
     assert (wide["high"] > narrow["high"]).all()
 
 
-def test_a_rival_can_be_explained_and_the_table_may_be_of_any_kind(one_cause):
+def test_a_baseline_can_be_explained_and_the_table_may_be_of_any_kind(one_cause):
     X, y = one_cause
-    rival = CauseSpecificCox().fit(X, y)
-    table = permutation_importance(rival, X, y, n_repeats=1, random_state=0)
+    baseline = CauseSpecificCox().fit(X, y)
+    table = permutation_importance(baseline, X, y, n_repeats=1, random_state=0)
     assert table["covariate"].iloc[0] == "age"
     assert table["low"].iloc[0] > 0
     for other in (pl.from_pandas(X), X.to_dict("list")):
-        again = permutation_importance(rival, other, y, n_repeats=1, random_state=0)
+        again = permutation_importance(baseline, other, y, n_repeats=1, random_state=0)
         np.testing.assert_allclose(again["importance"], table["importance"], atol=1e-12)
 
 

@@ -123,7 +123,7 @@ def test_attention_maps_side_by_side_can_share_a_scale_and_show_their_numbers():
 
 def test_survival_has_a_band_only_where_there_is_a_deviation():
     deviation = [[0.0, 0.1, 0.1], [np.nan] * 3]
-    ax = plot_survival(TIMES, 1 - INCIDENCE, ["own", "rival"], deviation=deviation, unit="days")
+    ax = plot_survival(TIMES, 1 - INCIDENCE, ["own", "baseline"], deviation=deviation, unit="days")
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), 1 - INCIDENCE[0])
     assert (ax.get_ylabel(), ax.get_xlabel()) == ("survival", "time (days)")
     heights = [np.concatenate([p.vertices[:, 1] for p in b.get_paths()] or [[]])
@@ -194,13 +194,13 @@ def test_the_first_training_loss_does_not_set_the_scale_of_the_history():
 def test_scores_over_time_are_a_line_for_each_method_with_its_interval():
     scores = np.array([[0.7, 0.72, 0.7], [0.6, 0.6, 0.62]])
     ax = plot_scores_over_time(
-        TIMES, scores, ["own", "rival"], low=scores - 0.1, high=scores + 0.1,
+        TIMES, scores, ["own", "baseline"], low=scores - 0.1, high=scores + 0.1,
         score="concordance", reference=0.5,
     )  # fmt: skip
-    reference, own, rival = ax.lines
+    reference, own, baseline = ax.lines
     assert list(reference.get_ydata()) == [0.5, 0.5]
     np.testing.assert_array_equal(own.get_ydata(), scores[0])
-    assert own.get_linestyle() != rival.get_linestyle()
+    assert own.get_linestyle() != baseline.get_linestyle()
     heights = ax.collections[1].get_paths()[0].vertices[:, 1]
     assert (heights.min(), heights.max()) == pytest.approx((0.5, 0.72))
 

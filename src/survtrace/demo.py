@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from sklearn.model_selection import train_test_split
@@ -16,13 +17,9 @@ from sklearn.model_selection import train_test_split
 from survtrace.baselines import AalenJohansen, CauseSpecificCox
 from survtrace.datasets import FLCHAIN_CAUSES, load_flchain
 from survtrace.estimator import SurvTRACE
+from survtrace.evaluation.score_table import score_rows, score_table
 from survtrace.explain import permutation_importance
-from survtrace.metrics import (
-    Score,
-    calibration_curve,
-    concordance_cause_specific,
-    integrated_brier_score,
-)
+from survtrace.metrics import CensoringSurvival, calibration_curve, censoring_survival
 from survtrace.plots import (
     COLOURS,
     plot_calibration,
@@ -31,22 +28,13 @@ from survtrace.plots import (
     plot_incidence,
     plot_stacked,
 )
-
-
-class Row(NamedTuple):
-    """Scores of one method for one cause."""
-
-    cause: str
-    method: str
-    concordance: Score
-    brier: Score
-
+from survtrace.tables.outcome.outcome import read_outcome
 
 DEFAULTS: dict[str, Any] = {}  # the demo shows the default settings; tests make it small
 DAYS_IN_A_YEAR, GROUPS, SHUFFLED = 365.25, 6, 1000
 
 
-def run_demo(folder: Path, console: Console) -> list[Row]:
+def run_demo(folder: Path, console: Console) -> pd.DataFrame:
     """Fit, score against Aalen-Johansen and cause-specific Cox, and draw to ``folder``."""
     began = time.perf_counter()
     X, y = load_flchain()
@@ -63,44 +51,48 @@ def run_demo(folder: Path, console: Console) -> list[Row]:
         f"{time.perf_counter() - began:.0f} s, stopped after epochs "
         f"{', '.join(str(epoch) for epoch in _best_epochs(est.history_))}."
     )
-    rivals = {"SurvTRACE": est, **_rivals(X.iloc[train], y.iloc[train])}
-    rows = list(_score(rivals, est, X.iloc[test], y.iloc[test], y.iloc[train]))
-    console.print(_table(rows, est.median_event_time_))
-    for path in _draw(folder, est, X.iloc[test], y.iloc[test]):
+    methods = {"SurvTRACE": est, **_baselines(X.iloc[train], y.iloc[train])}
+    X, y, censoring = X.iloc[test], y.iloc[test], censoring_survival(y.iloc[train])
+    times = np.append(est.score_times_, est.median_event_time_)
+    incidences = {
+        name: method.predict_cumulative_incidence(X, times) for name, method in methods.items()
+    }
+    scores = _score(incidences, times, y, est.causes_, censoring)
+    console.print(_table(scores, est.median_event_time_))
+    for path in _draw(folder, est, X, y, incidences["SurvTRACE"][..., -1]):
         console.print(f"wrote {path}")
     console.print(f"done in {time.perf_counter() - began:.0f} s")
-    return rows
+    return scores
 
 
 def _best_epochs(history: pd.DataFrame) -> list[int]:
     return [int(epoch) for epoch in history[history["improved"]].groupby("member")["epoch"].max()]
 
 
-def _rivals(X: pd.DataFrame, y: pd.DataFrame) -> dict[str, Any]:
+def _baselines(X: pd.DataFrame, y: pd.DataFrame) -> dict[str, Any]:
     cox = CauseSpecificCox(ridge="search", pool_below=10)
     return {"Aalen-Johansen": AalenJohansen().fit(X, y), "cause-specific Cox": cox.fit(X, y)}
 
 
 def _score(
-    methods: dict[str, Any], est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame, y_train: pd.DataFrame
-) -> Iterator[Row]:
-    """Each cause: concordance at the median event time, Brier score integrated over time."""
-    times = np.append(est.score_times_, est.median_event_time_)
-    incidences = {
-        name: method.predict_cumulative_incidence(X, times) for name, method in methods.items()
-    }
-    for k, cause in enumerate(est.causes_):
-        for name, incidence in incidences.items():
-            known = {"cause": cause, "y_train": y_train}
-            yield Row(
-                FLCHAIN_CAUSES[cause],
-                name,
-                concordance_cause_specific(y, incidence[:, k, -1], times[-1], **known),
-                integrated_brier_score(y, incidence[:, k, :-1], times[:-1], **known),
-            )
+    incidences: dict[str, Any],
+    times: NDArray[np.float64],
+    y: pd.DataFrame,
+    causes: list[Any],
+    censoring: CensoringSurvival,
+) -> pd.DataFrame:
+    """Each cause: concordance at the last time, Brier score integrated over the others."""
+    known = (times, causes, times[-1:], times[:-1], censoring)
+    tables = [
+        score_table(score_rows(read_outcome(y), incidence, *known, scores=("C", "IBS"))).assign(
+            method=name
+        )
+        for name, incidence in incidences.items()
+    ]
+    return pd.concat(tables, ignore_index=True)
 
 
-def _table(rows: list[Row], horizon: float) -> Table:
+def _table(scores: pd.DataFrame, horizon: float) -> Table:
     table = Table(
         title="Scores on held-out people, with 95 % intervals",
         caption=f"C: cause-specific IPCW concordance by day {horizon:.0f}, higher is better.\n"
@@ -108,26 +100,25 @@ def _table(rows: list[Row], horizon: float) -> Table:
     )
     for name in ("cause", "method", "C", "IBS"):
         table.add_column(name, justify="left" if name in ("cause", "method") else "right")
-    for number, row in enumerate(rows):
-        last = number + 1 == len(rows) or rows[number + 1].cause != row.cause
-        first = number == 0 or rows[number - 1].cause != row.cause
-        table.add_row(
-            row.cause if first else "",
-            row.method,
-            _with_interval(row.concordance, 1, 3),
-            _with_interval(row.brier, 1000, 1),
-            end_section=last,
-        )
+    for cause in scores["cause"].unique():
+        shown = FLCHAIN_CAUSES[cause]
+        for method, found in scores[scores["cause"] == cause].groupby("method", sort=False):
+            table.add_row(shown, str(method), *map(_with_interval, found.itertuples()))
+            shown = ""
+        table.add_section()
     return table
 
 
-def _with_interval(score: Score, factor: float, digits: int) -> str:
-    low, high = score.interval()
-    return f"{factor * score:.{digits}f} ({factor * low:.{digits}f}-{factor * high:.{digits}f})"
+def _with_interval(row: Any) -> str:
+    factor, digits = (1000, 1) if row.score == "IBS" else (1, 3)
+    value, low, high = (f"{factor * x:.{digits}f}" for x in (row.value, row.low, row.high))
+    return f"{value} ({low}-{high})"
 
 
-def _draw(folder: Path, est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame) -> Iterator[Path]:
-    """The figures, each written as PNG."""
+def _draw(
+    folder: Path, est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame, incidence: NDArray[np.float64]
+) -> Iterator[Path]:
+    """Write the figures as PNG; ``incidence`` is that of each cause by the median event time."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -135,7 +126,7 @@ def _draw(folder: Path, est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame) -> Ite
     for name, figure in (
         ("curves", _draw_patients(est, X)),
         ("importance", _draw_importance(est, X, y)),
-        ("calibration", _draw_calibration(est, X, y)),
+        ("calibration", _draw_calibration(est, y, incidence)),
         ("history", _draw_history(est)),
     ):
         path = folder / f"{name}.png"
@@ -207,11 +198,10 @@ def _draw_importance(est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame) -> Any:
     return figure
 
 
-def _draw_calibration(est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame) -> Any:
+def _draw_calibration(est: SurvTRACE, y: pd.DataFrame, incidence: NDArray[np.float64]) -> Any:
     import matplotlib.pyplot as plt
 
     horizon = est.median_event_time_
-    incidence = est.predict_cumulative_incidence(X, [horizon])[:, :, 0]
     curves = [
         calibration_curve(y, incidence[:, k], horizon, cause=cause, groups=GROUPS)
         for k, cause in enumerate(est.causes_)

@@ -1,4 +1,4 @@
-"""On a numeric table a rival is what its library says."""
+"""On a numeric table a baseline is what its library says."""
 
 import numpy as np
 import pandas as pd

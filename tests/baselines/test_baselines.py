@@ -1,4 +1,4 @@
-"""Rivals keep the same contract as SurvTRACE, and are what they say they are."""
+"""Baselines keep the same contract as SurvTRACE, and are what they say they are."""
 
 import numpy as np
 import pandas as pd

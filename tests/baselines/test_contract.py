@@ -1,4 +1,4 @@
-"""Every rival takes raw tables, gives curves of the same shape, and repeats itself from a seed."""
+"""Every baseline takes raw tables, gives curves of one shape, and repeats itself from a seed."""
 
 import math
 import pickle
@@ -60,7 +60,7 @@ MAY_EXCEED_1 = {"FineGray"}
 
 @pytest.fixture(scope="module", params=CASES, ids=lambda case: "-".join(case))
 def case(request):
-    """A rival fitted to a cohort with gaps and text."""
+    """A baseline fitted to a cohort with gaps and text."""
     name, cohort = request.param
     X, y = request.getfixturevalue(cohort)
     return name, (ONE_CAUSE | ANY_CAUSES)[name]().fit(X, y), X
@@ -111,7 +111,7 @@ def test_one_subject_keeps_its_axis(case):
     np.testing.assert_allclose(one, everyone[3:4], atol=1e-6)
 
 
-def test_a_fitted_rival_can_be_pickled(case):
+def test_a_fitted_baseline_can_be_pickled(case):
     _, est, X = case
     again = pickle.loads(pickle.dumps(est))
     np.testing.assert_array_equal(
@@ -158,7 +158,7 @@ def test_fitting_leaves_the_global_generators_as_they_were(one_cause, name):
 
 
 @pytest.mark.parametrize("name", ONE_CAUSE)
-def test_a_rival_for_one_cause_refuses_more_and_says_what_to_use(three_causes, name):
+def test_a_baseline_for_one_cause_refuses_more_and_says_what_to_use(three_causes, name):
     with pytest.raises(DataError, match=rf"takes one cause.*CauseSpecific\({name}\)"):
         ONE_CAUSE[name]().fit(*three_causes)
 
@@ -195,7 +195,7 @@ def test_the_search_space_is_small_and_holds_the_defaults(method):
             assert getattr(method(**{setting: value}), setting) == value
 
 
-def test_cause_specific_searches_what_its_rival_searches():
+def test_cause_specific_searches_what_its_baseline_searches():
     assert CauseSpecific(PCHazard).search_space == PCHazard.search_space
     assert CauseSpecificCox().search_space == CoxPH.search_space
 

@@ -26,8 +26,8 @@ from survtrace.metrics import (
     kaplan_meier,
     nelson_aalen,
 )
+from survtrace.metrics.censoring import read_weights
 from survtrace.metrics.pairs import pair_totals
-from survtrace.metrics.weights import read_weights
 from survtrace.tables.outcome.outcome import read_outcome
 
 often = settings(deadline=None, max_examples=80)

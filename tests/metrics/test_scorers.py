@@ -44,7 +44,8 @@ class Exponential(BaseEstimator):
         hazards = np.stack([np.exp(self.effect * X[:, 0]), np.full(len(X), 0.4)], axis=1)
         total = hazards.sum(axis=1)[:, np.newaxis, np.newaxis]
         incidence = hazards[:, :, np.newaxis] / total * (1 - np.exp(-total * times))
-        return incidence if self.all_causes else incidence[:, self.causes_.index(cause)]
+        whole = self.all_causes or cause is None
+        return incidence if whole else incidence[:, self.causes_.index(cause)]
 
 
 SCORERS = [

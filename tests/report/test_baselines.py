@@ -1,4 +1,4 @@
-"""No rival predicts for a subject it was fitted on."""
+"""No baseline predicts for a subject it was fitted on."""
 
 import warnings
 
@@ -10,7 +10,7 @@ from survtrace import SurvTRACE
 from survtrace.baselines import AalenJohansen, CauseSpecificCox
 from survtrace.errors import DataWarning
 from survtrace.report import baselines
-from survtrace.report.baselines import foretell
+from survtrace.report.baselines import predict_baselines
 from survtrace.tables.outcome.outcome import Outcome, read_outcome
 
 # In one process, so that what the fixtures fit is fitted once.
@@ -24,31 +24,31 @@ def test_a_cross_fitted_prediction_does_not_depend_on_the_subjects_own_duration(
     duration = outcome.duration.copy()
     duration[7] = 0.01
     changed = Outcome(duration, outcome.event, outcome.causes)
-    before = foretell(est, X, outcome, None, TIMES, random_state=0).foretold
-    after = foretell(est, X, changed, None, TIMES, random_state=0).foretold
+    before = predict_baselines(est, X, outcome, None, TIMES, random_state=0).incidences
+    after = predict_baselines(est, X, changed, None, TIMES, random_state=0).incidences
     assert set(before) == {"Aalen-Johansen", "Cox", "Forest"}
     for name in before:
-        np.testing.assert_array_equal(before[name].incidence[7], after[name].incidence[7])
-        assert not np.array_equal(before[name].incidence, after[name].incidence)
+        np.testing.assert_array_equal(before[name][7], after[name][7])
+        assert not np.array_equal(before[name], after[name])
 
 
-def test_training_rows_are_what_rivals_are_fitted_on(of_three_causes):
+def test_training_rows_are_what_baselines_are_fitted_on(of_three_causes):
     est, (X, y), train = of_three_causes.est, of_three_causes.scored, of_three_causes.train
     rows = train[0], read_outcome(train[1])
-    found = foretell(est, X, read_outcome(y), rows, TIMES, random_state=0).foretold
+    found = predict_baselines(est, X, read_outcome(y), rows, TIMES, random_state=0).incidences
     cox = CauseSpecificCox(ridge="search", pool_below=10, max_columns=100, n_grid=500)
-    for name, rival in {"Aalen-Johansen": AalenJohansen(), "Cox": cox}.items():
-        expected = rival.fit(*train).predict_cumulative_incidence(X, TIMES)
-        np.testing.assert_allclose(found[name].incidence, expected)
+    for name, baseline in {"Aalen-Johansen": AalenJohansen(), "Cox": cox}.items():
+        expected = baseline.fit(*train).predict_cumulative_incidence(X, TIMES)
+        np.testing.assert_allclose(found[name], expected)
 
 
-def test_a_rival_that_cannot_be_fitted_is_left_out_with_its_reason(of_three_causes):
+def test_a_baseline_that_cannot_be_fitted_is_left_out_with_its_reason(of_three_causes):
     est, (X, y) = of_three_causes.est, of_three_causes.scored
     rare = np.where(y["event"] == 3, 0, y["event"])
     rare[0] = 3
     outcome = read_outcome({"event": rare, "duration": y["duration"]})
-    found = foretell(est, X, outcome, None, TIMES, random_state=0)
-    assert "Cox" not in found.foretold
+    found = predict_baselines(est, X, outcome, None, TIMES, random_state=0)
+    assert "Cox" not in found.incidences
     assert found.left_out[0].startswith("Cox is left out: it could not be fitted")
     assert "at least one event" in found.left_out[0]
 
@@ -78,8 +78,8 @@ def test_a_wide_categorical_table_is_pooled_and_the_report_says_so(tiny):
         warnings.simplefilter("ignore", DataWarning)
         est = SurvTRACE(**tiny).fit(X[:400], y[:400])
     told = []
-    found = foretell(est, X, read_outcome(y), None, np.array([0.5]), 0, told.append)
-    assert set(found.foretold) == {"Aalen-Johansen", "Cox", "Forest"}
+    found = predict_baselines(est, X, read_outcome(y), None, np.array([0.5]), 0, told.append)
+    assert set(found.incidences) == {"Aalen-Johansen", "Cox", "Forest"}
     assert any("too rare for the baselines" in note for note in found.notes)
     assert "fitting Cox, fold 5 of 5" in told
 
@@ -87,14 +87,14 @@ def test_a_wide_categorical_table_is_pooled_and_the_report_says_so(tiny):
 def test_a_table_too_large_for_a_baseline_leaves_it_out(of_three_causes, monkeypatch):
     est, (X, y) = of_three_causes.est, of_three_causes.scored
     sizes = {"Cox": {"learning_rows": 50}, "Forest": {"scored_rows": 10}}
-    makers = baselines._rivals
+    makers = baselines._baselines
     monkeypatch.setattr(
         baselines,
-        "_rivals",
+        "_baselines",
         lambda *given: [each._replace(**sizes.get(each.name, {})) for each in makers(*given)],
     )
-    found = foretell(est, X, read_outcome(y), None, TIMES, random_state=0)
-    assert list(found.foretold) == ["Aalen-Johansen", "Cox"]
+    found = predict_baselines(est, X, read_outcome(y), None, TIMES, random_state=0)
+    assert list(found.incidences) == ["Aalen-Johansen", "Cox"]
     assert any("Cox learned from 50 of" in note for note in found.notes)
     assert "more than the 10 that it predicts for" in found.left_out[0]
 
@@ -110,6 +110,6 @@ def test_baselines_get_numbers_where_numbers_are_written_as_text(three_causes, t
         for table in (clean, raw):
             est = SurvTRACE(**tiny).fit(table, y)
             times = np.array([3.0])
-            told = foretell(est, table, read_outcome(y), None, times, random_state=0)
-            found.append(told.foretold["Cox"].incidence)
+            told = predict_baselines(est, table, read_outcome(y), None, times, random_state=0)
+            found.append(told.incidences["Cox"])
     np.testing.assert_allclose(*found, atol=1e-12)

@@ -6,9 +6,9 @@ import pytest
 
 from survtrace import SurvTRACE
 from survtrace.evaluation.learned_rows import looks_learned
+from survtrace.report.collected import collect
 from survtrace.report.overlap import check_rows, shared_subjects
 from survtrace.report.page import render
-from survtrace.report.summary import collect
 from survtrace.tables.outcome.outcome import read_outcome
 
 # In one process, so that what the fixtures fit is fitted once.

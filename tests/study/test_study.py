@@ -18,7 +18,7 @@ from survtrace.study.presets import Preset, seeded, without_seed
 from survtrace.study.protocol import Task, random_splits
 from survtrace.study.runner import Job, run_jobs
 from survtrace.study.scoring import score_predictions
-from survtrace.study.search import search_settings
+from survtrace.study.setting_search import search_settings
 from survtrace.study.tables import as_latex, as_markdown, compare_with, summarise
 
 METHODS = {

@@ -1,4 +1,4 @@
-"""The rivals, behind one contract: fit, predict_survival_function, predict_cumulative_incidence.
+"""The baselines, behind one contract: fit, predict_survival_function, predict_cumulative_incidence.
 
 | for one cause | for any causes |
 |---|---|
@@ -9,9 +9,9 @@
 | | CompetingRiskForest, FineGray (comprisk) |
 | | CauseSpecific: one of the left column per cause; CauseSpecificCox |
 
-``search_space`` of a rival holds the settings that a fair comparison tries. Where a method breaks
-a law of probability (SurvivalBoost's incidences may fall, FineGray's may sum to more than 1),
-it is shown, not mended.
+``search_space`` of a baseline holds the settings that a fair comparison tries. Where a method
+breaks a law of probability (SurvivalBoost's incidences may fall, FineGray's may sum to more than
+1), that is shown, not corrected.
 """
 
 from survtrace.baselines.aalen_johansen import AalenJohansen

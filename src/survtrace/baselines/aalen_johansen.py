@@ -1,4 +1,4 @@
-"""The floor under every comparison: the cohort's own incidence, the same for everybody."""
+"""The baseline without covariates: the cohort's own incidence, the same for everybody."""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from survtrace.baselines.coherence import incidence_of_hazards
 from survtrace.baselines.contract import Floats, OneCauseBaseline
 from survtrace.baselines.cox import CoxPH
 from survtrace.tables.covariates.covariates import open_table
@@ -19,21 +18,21 @@ CHUNK_NUMBERS = 4_000_000  # hazards held at a time
 
 
 class CauseSpecific:
-    """Fits one rival per cause, the other causes taken as censored, and combines their hazards.
+    """Fits one baseline per cause, the other causes taken as censored, and combines their hazards.
 
-    The cumulative hazard of a cause is minus the logarithm of its rival's survival; survival and
+    The cumulative hazard of a cause is minus the logarithm of its baseline's survival; survival and
     incidences then sum to 1.
 
     Parameters
     ----------
     factory
-        A one-cause rival of this room, such as ``CoxPH``.
+        A one-cause baseline, such as ``CoxPH``.
     n_grid
         Combine hazards at this many quantiles of the event times; None at all of them. Between
         two points the causes keep their shares of the hazard, so that a few hundred say nearly
         the same in much less time.
     settings
-        What the rivals are made with.
+        What the baselines are made with.
 
     Examples
     --------
@@ -57,11 +56,11 @@ class CauseSpecific:
 
     @property
     def search_space(self) -> dict[str, tuple[Any, ...]]:
-        """The settings worth tuning are those of the rival."""
+        """The settings worth tuning are those of the baseline."""
         return getattr(self.factory, "search_space", {})
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit a rival for each cause."""
+        """Fit a baseline for each cause."""
         outcome = read_outcome(y)
         self.causes_ = list(outcome.causes)
         event_times = outcome.duration[outcome.event > 0]
@@ -112,13 +111,8 @@ class CauseSpecificCox(CauseSpecific):
     ridge
         Penalty on the coefficients, which keeps rare levels finite; "search" chooses one for
         each cause by cross-validation on the training rows.
-    categorical
-        Columns to treat as categorical whatever their dtype.
-    pool_below, max_columns
-        Levels with fewer training subjects share one column; so do further ones, the rarest
-        first, until there are no more columns than that.
-    n_grid
-        As in `CauseSpecific`.
+    categorical, pool_below, max_columns, n_grid
+        As for `Baseline` and `CauseSpecific`.
     """
 
     def __init__(
@@ -142,3 +136,42 @@ class CauseSpecificCox(CauseSpecific):
     def ridges_(self) -> list[float]:
         """The ridge of each cause, given or chosen."""
         return [est.ridge_ for est in self.estimators_ if isinstance(est, CoxPH)]
+
+
+def incidence_of_hazards(grid: Floats, at_grid: Floats, times: Floats, at_times: Floats) -> Floats:
+    """Incidence of each cause, shape (subject, cause, time).
+
+    Between two points survival falls by what all hazards together say, and each cause takes
+    the share of the fall that it has of the hazard. Survival and incidences so sum to 1 at
+    every time, and each incidence grows.
+
+    Parameters
+    ----------
+    grid, at_grid
+        Times fine enough for the shares to be constant in between, and the cumulative hazards
+        there, shape (subject, cause, grid).
+    times, at_times
+        Times asked, and the cumulative hazards there, shape (subject, cause, time).
+
+    Examples
+    --------
+    >>> grid, hazard = np.array([1.0, 2.0]), np.array([[[0.1, 0.4], [0.1, 0.2]]])
+    >>> incidence = incidence_of_hazards(grid, hazard, grid, hazard)
+    >>> np.round(incidence, 3).tolist()
+    [[[0.091, 0.293], [0.091, 0.158]]]
+    >>> bool(np.allclose(1 - incidence.sum(axis=1), np.exp(-hazard.sum(axis=1))))
+    True
+    """
+    knots = np.pad(at_grid, ((0, 0), (0, 0), (1, 0)))
+    gained = np.pad(_gain(knots[..., :-1], at_grid), ((0, 0), (0, 0), (1, 0))).cumsum(axis=-1)
+    place = np.searchsorted(grid, times, side="right")
+    return gained[..., place] + _gain(knots[..., place], at_times)
+
+
+def _gain(before: Floats, after: Floats) -> Floats:
+    """What each incidence gains while the cumulative hazards go from before to after."""
+    steps = np.maximum(after - before, 0.0)
+    total = steps.sum(axis=1, keepdims=True)
+    fall = np.exp(-before.sum(axis=1, keepdims=True)) * -np.expm1(-total)
+    share = np.divide(steps, total, out=np.zeros_like(steps), where=total > 0)
+    return share * fall

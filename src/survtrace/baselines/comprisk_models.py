@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from survtrace.errors import TrainingError
 from survtrace.tables.outcome.outcome import Outcome
 
 
+@dataclass(kw_only=True, eq=False)
 class CompetingRiskForest(Baseline):
     """Trees split by a log-rank test over all causes, with Aalen-Johansen leaves; any causes.
 
@@ -22,11 +24,9 @@ class CompetingRiskForest(Baseline):
     n_estimators, max_depth, min_samples_leaf, max_features
         As in comprisk.
     categorical
-        Columns to treat as categorical whatever their dtype.
-    n_jobs
-        Trees grown at the same time.
-    random_state
-        Seed.
+        As for `Baseline`.
+    n_jobs, random_state
+        Trees grown at the same time, and seed.
     """
 
     search_space: ClassVar = {
@@ -34,24 +34,13 @@ class CompetingRiskForest(Baseline):
         "max_features": ("sqrt", 0.5),
     }
 
-    def __init__(
-        self,
-        *,
-        n_estimators: int = 200,
-        max_depth: int | None = 15,
-        min_samples_leaf: int = 15,
-        max_features: str | int | float | None = "sqrt",
-        categorical: Sequence[str | int] | None = None,
-        n_jobs: int = 1,
-        random_state: int | None = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.categorical = categorical
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_estimators: int = 200
+    max_depth: int | None = 15
+    min_samples_leaf: int = 15
+    max_features: str | int | float | None = "sqrt"
+    categorical: Sequence[str | int] | None = None
+    n_jobs: int = 1
+    random_state: int | None = None
 
     def _fit(self, design: Floats, outcome: Outcome) -> None:
         self.forest_ = library("comprisk").CompetingRiskForest(
@@ -70,6 +59,7 @@ class CompetingRiskForest(Baseline):
         return np.concatenate(curves)
 
 
+@dataclass(kw_only=True, eq=False)
 class FineGray(Baseline):
     """A proportional subdistribution hazard for each cause.
 
@@ -84,21 +74,14 @@ class FineGray(Baseline):
     max_iter
         Newton steps without penalty, coordinate sweeps with one.
     categorical
-        Columns to treat as categorical whatever their dtype.
+        As for `Baseline`.
     """
 
     search_space: ClassVar = {"ridge": (1e-4, 1e-3, 1e-2, 1e-1)}
 
-    def __init__(
-        self,
-        *,
-        ridge: float = 1e-3,
-        max_iter: int = 1000,
-        categorical: Sequence[str | int] | None = None,
-    ) -> None:
-        self.ridge = ridge
-        self.max_iter = max_iter
-        self.categorical = categorical
+    ridge: float = 1e-3
+    max_iter: int = 1000
+    categorical: Sequence[str | int] | None = None
 
     def _fit(self, design: Floats, outcome: Outcome) -> None:
         self.columns_ = independent_columns(design)

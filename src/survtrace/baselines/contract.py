@@ -1,4 +1,4 @@
-"""What every rival has in common: the door for tables and outcomes, and the shape of its curves."""
+"""What every baseline has in common: how it reads tables and outcomes, the shape of its curves."""
 
 from __future__ import annotations
 
@@ -24,13 +24,18 @@ Floats = NDArray[np.float64]
 class Baseline(ABC):
     """Raw tables in, curves out; a subclass says how to fit and what the incidences are.
 
+    Settings of a baseline are fields of a dataclass; those of all baselines are described here.
+
     Attributes
     ----------
     search_space
         For each setting worth tuning, the values a fair comparison tries; their product is
         small (4 to 8 combinations).
+    categorical
+        Columns to treat as categorical whatever their dtype.
     pool_below, max_columns
-        What `Design` does with rare levels; by default nothing.
+        Levels with fewer training subjects share one column; so do further ones, the rarest
+        first, until there are no more columns than that. By default nothing is pooled.
     causes_
         Labels of the causes, sorted.
     """
@@ -70,7 +75,7 @@ class Baseline(ABC):
 
 
 class OneCauseBaseline(Baseline):
-    """A rival that knows one cause only; `CauseSpecific` makes several of them into one."""
+    """A baseline that knows one cause only; `CauseSpecific` makes several of them into one."""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to a raw table and its outcome; subjects censored at 0 are left out."""
@@ -99,19 +104,6 @@ class OneCauseBaseline(Baseline):
 def library(module: str) -> Any:
     """Import a module of an optional library, or say how to install it."""
     return require(module, "baselines", "this baseline needs")
-
-
-def step_values(knots: Floats, curves: Floats, times: Floats, start: float) -> Floats:
-    """Curves (..., knot) that jump at their knots, read at times; ``start`` before the first.
-
-    Examples
-    --------
-    >>> step_values(np.array([1.0, 2.0]), np.array([0.9, 0.5]), np.array([0.0, 1.0, 9.0]), 1.0)
-    array([1. , 0.9, 0.5])
-    """
-    before = np.full((*curves.shape[:-1], 1), start)
-    padded = np.concatenate([before, curves], axis=-1)
-    return padded[..., np.searchsorted(knots, times, side="right")]
 
 
 def linear_values(knots: Floats, curves: Floats, times: Floats) -> Floats:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from survtrace.baselines.contract import Floats, OneCauseBaseline, step_values
+from survtrace.baselines.contract import Floats, OneCauseBaseline
 from survtrace.errors import SettingError, TrainingError
+from survtrace.metrics import StepFunction
 from survtrace.tables.outcome.outcome import Outcome
 
 SEARCH = "search"
@@ -19,6 +21,7 @@ FOLDS = 3
 MOST_STEPS, MOST_HALVINGS, SMALLEST_GAIN = 50, 30, 1e-10
 
 
+@dataclass(kw_only=True, eq=False)
 class CoxPH(OneCauseBaseline):
     """Linear proportional hazards with Breslow's baseline, for one cause.
 
@@ -28,12 +31,8 @@ class CoxPH(OneCauseBaseline):
         Penalty on the coefficients, which keeps rare levels finite; "search" chooses one of
         `RIDGES` by the cross-validated partial likelihood of the training rows (Verweij and
         van Houwelingen 1993).
-    categorical
-        Columns to treat as categorical whatever their dtype.
-    pool_below
-        Levels with fewer training subjects share one column.
-    max_columns
-        Pool further levels, the rarest first, until there are no more columns than that.
+    categorical, pool_below, max_columns
+        As for `Baseline`.
 
     Attributes
     ----------
@@ -43,18 +42,10 @@ class CoxPH(OneCauseBaseline):
 
     search_space: ClassVar = {"ridge": (0.01, 1.0, 10.0, 100.0)}
 
-    def __init__(
-        self,
-        *,
-        ridge: float | str = 1.0,
-        categorical: Sequence[str | int] | None = None,
-        pool_below: int = 1,
-        max_columns: int | None = None,
-    ) -> None:
-        self.ridge = ridge
-        self.categorical = categorical
-        self.pool_below = pool_below
-        self.max_columns = max_columns
+    ridge: float | str = 1.0
+    categorical: Sequence[str | int] | None = None
+    pool_below: int = 1
+    max_columns: int | None = None
 
     def _fit(self, design: Floats, outcome: Outcome) -> None:
         if isinstance(self.ridge, str) and self.ridge != SEARCH:
@@ -68,7 +59,7 @@ class CoxPH(OneCauseBaseline):
         self.baseline_hazard_: Floats = likelihood.baseline_hazard(self.coefficients_)
 
     def _survival(self, design: Floats, times: Floats) -> Floats:
-        baseline = step_values(self.event_times_, self.baseline_hazard_, times, 0.0)
+        baseline = StepFunction(self.event_times_, self.baseline_hazard_).at(times)
         with np.errstate(over="ignore"):  # an infinite hazard is a survival of 0
             relative = np.exp(design @ self.coefficients_)[:, np.newaxis]
             hazard = np.multiply(relative, baseline, out=np.zeros((len(design), len(times))),

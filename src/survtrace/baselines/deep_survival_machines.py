@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Literal
 
@@ -12,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from survtrace.baselines.coherence import incidence_of_hazards
+from survtrace.baselines.cause_specific import incidence_of_hazards
 from survtrace.baselines.contract import Baseline, Floats, in_chunks
 from survtrace.baselines.seeds import seeded, validation_rows
 from survtrace.errors import TrainingError
@@ -21,6 +22,7 @@ from survtrace.tables.outcome.outcome import Outcome
 Family = Literal["weibull", "lognormal"]
 
 
+@dataclass(kw_only=True, eq=False)
 class DeepSurvivalMachines(Baseline):
     """For each cause a mixture of parametric distributions, mixed and shaped by a network.
 
@@ -39,19 +41,8 @@ class DeepSurvivalMachines(Baseline):
         ``"weibull"`` or ``"lognormal"``.
     discount
         Weight of the censored part of the likelihood.
-    nodes
-        Width of each hidden layer.
-    lr, batch_size
-        Of Adam.
-    max_epochs, patience
-        Training ends after ``max_epochs``, or ``patience`` epochs without a better loss on the
-        validation rows; the best parameters are kept.
-    validation_fraction
-        Share of the training rows held out for that.
-    categorical
-        Columns to treat as categorical whatever their dtype.
-    random_state
-        Seed of the draw, the initial parameters and the batches.
+    others
+        As for `PycoxNetwork`.
     """
 
     search_space: ClassVar = {
@@ -60,32 +51,17 @@ class DeepSurvivalMachines(Baseline):
         "discount": (0.5, 1.0),
     }
 
-    def __init__(
-        self,
-        *,
-        n_components: int = 4,
-        family: Family = "weibull",
-        discount: float = 1.0,
-        nodes: Sequence[int] = (100,),
-        lr: float = 1e-3,
-        batch_size: int = 100,
-        max_epochs: int = 200,
-        patience: int = 5,
-        validation_fraction: float = 0.1,
-        categorical: Sequence[str | int] | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.family = family
-        self.discount = discount
-        self.nodes = nodes
-        self.lr = lr
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.categorical = categorical
-        self.random_state = random_state
+    n_components: int = 4
+    family: Family = "weibull"
+    discount: float = 1.0
+    nodes: Sequence[int] = (100,)
+    lr: float = 1e-3
+    batch_size: int = 100
+    max_epochs: int = 200
+    patience: int = 5
+    validation_fraction: float = 0.1
+    categorical: Sequence[str | int] | None = None
+    random_state: int | None = None
 
     def _fit(self, design: Floats, outcome: Outcome) -> None:
         event_times = outcome.duration[outcome.event > 0]

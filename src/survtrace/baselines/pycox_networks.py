@@ -1,6 +1,6 @@
 """DeepSurv, DeepHit and PC-Hazard (pycox's), behind the contract.
 
-The three share most settings, so these are fields of dataclasses, which add up by inheritance.
+The three share most settings: fields of dataclasses add up by inheritance.
 pycox is unmaintained, so all that touches it is in this file, and only what still works is used:
 the losses and the training loop. Cuts and curves are ours; its scores are broken by current SciPy.
 """
@@ -26,10 +26,10 @@ from survtrace.baselines.contract import (
     in_chunks,
     library,
     linear_values,
-    step_values,
 )
 from survtrace.baselines.seeds import seeded, validation_rows
 from survtrace.errors import TrainingError
+from survtrace.metrics import StepFunction
 from survtrace.tables.outcome.outcome import Outcome
 
 Inputs = NDArray[np.float32]
@@ -156,7 +156,7 @@ class DeepSurv(PycoxNetwork, OneCauseBaseline):
         self.baseline_hazard_ = hazard.to_numpy(dtype=np.float64).cumsum()
 
     def _survival(self, design: Floats, times: Floats) -> Floats:
-        baseline = step_values(self.event_times_, self.baseline_hazard_, times, 0.0)
+        baseline = StepFunction(self.event_times_, self.baseline_hazard_).at(times)
         return np.exp(-np.exp(self._outputs(design)) * baseline)
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from survtrace.baselines.contract import Floats, OneCauseBaseline, in_chunks, library, step_values
+from survtrace.baselines.contract import Floats, OneCauseBaseline, in_chunks, library
 from survtrace.baselines.cox import sksurv_target
+from survtrace.metrics import StepFunction
 from survtrace.tables.outcome.outcome import Outcome
 
 
+@dataclass(kw_only=True, eq=False)
 class RandomSurvivalForest(OneCauseBaseline):
     """Trees split by the log-rank test, for one cause.
 
@@ -25,15 +28,10 @@ class RandomSurvivalForest(OneCauseBaseline):
         As in scikit-survival.
     n_times
         Round durations up to this many quantiles of the training events; None keeps them all.
-    categorical
-        Columns to treat as categorical whatever their dtype.
-    pool_below, max_columns
-        Levels with fewer training subjects share one column; so do further ones, the rarest
-        first, until there are no more columns than that.
-    n_jobs
-        Trees grown at the same time.
-    random_state
-        Seed.
+    categorical, pool_below, max_columns
+        As for `Baseline`.
+    n_jobs, random_state
+        Trees grown at the same time, and seed.
     """
 
     search_space: ClassVar = {
@@ -41,30 +39,16 @@ class RandomSurvivalForest(OneCauseBaseline):
         "max_features": ("sqrt", 0.5),
     }
 
-    def __init__(
-        self,
-        *,
-        n_estimators: int = 200,
-        min_samples_leaf: int = 15,
-        max_features: str | int | float | None = "sqrt",
-        max_samples: int | float | None = None,
-        n_times: int | None = 200,
-        categorical: Sequence[str | int] | None = None,
-        pool_below: int = 1,
-        max_columns: int | None = None,
-        n_jobs: int | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.max_samples = max_samples
-        self.n_times = n_times
-        self.categorical = categorical
-        self.pool_below = pool_below
-        self.max_columns = max_columns
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_estimators: int = 200
+    min_samples_leaf: int = 15
+    max_features: str | int | float | None = "sqrt"
+    max_samples: int | float | None = None
+    n_times: int | None = 200
+    categorical: Sequence[str | int] | None = None
+    pool_below: int = 1
+    max_columns: int | None = None
+    n_jobs: int | None = None
+    random_state: int | None = None
 
     def _fit(self, design: Floats, outcome: Outcome) -> None:
         if self.n_times is not None:
@@ -80,11 +64,9 @@ class RandomSurvivalForest(OneCauseBaseline):
         self.forest_.fit(design, sksurv_target(outcome))
 
     def _survival(self, design: Floats, times: Floats) -> Floats:
-        knots = self.forest_.unique_times_
+        knots, predict = self.forest_.unique_times_, self.forest_.predict_survival_function
         curves = [
-            step_values(
-                knots, self.forest_.predict_survival_function(some, return_array=True), times, 1.0
-            )
+            StepFunction(knots, predict(some, return_array=True), initial=1.0).at(times)
             for some in in_chunks(design, 500)
         ]
         return np.concatenate(curves)

@@ -1,4 +1,4 @@
-"""What rivals draw at random: seeds for global generators, and validation rows."""
+"""What baselines draw at random: seeds for global generators, and validation rows."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from survtrace.baselines.seeds import seeded
 from survtrace.tables.outcome.outcome import Outcome
 
 
+@dataclass(kw_only=True, eq=False)
 class SurvivalBoost(Baseline):
     """A classifier of "what has happened by this time", trained with a proper score; any causes.
 
@@ -23,10 +25,8 @@ class SurvivalBoost(Baseline):
     ----------
     n_iter, learning_rate, max_leaf_nodes, min_samples_leaf
         As in hazardous.
-    categorical
-        Columns to treat as categorical whatever their dtype.
-    random_state
-        Seed of the times drawn and of the trees.
+    categorical, random_state
+        As for `Baseline`; seed of the times drawn and of the trees.
     """
 
     search_space: ClassVar = {
@@ -34,22 +34,12 @@ class SurvivalBoost(Baseline):
         "max_leaf_nodes": (10, 31),
     }
 
-    def __init__(
-        self,
-        *,
-        n_iter: int = 100,
-        learning_rate: float = 0.05,
-        max_leaf_nodes: int = 31,
-        min_samples_leaf: int = 50,
-        categorical: Sequence[str | int] | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        self.n_iter = n_iter
-        self.learning_rate = learning_rate
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.categorical = categorical
-        self.random_state = random_state
+    n_iter: int = 100
+    learning_rate: float = 0.05
+    max_leaf_nodes: int = 31
+    min_samples_leaf: int = 50
+    categorical: Sequence[str | int] | None = None
+    random_state: int | None = None
 
     def _fit(self, design: Floats, outcome: Outcome) -> None:
         self.booster_ = library("hazardous").SurvivalBoost(

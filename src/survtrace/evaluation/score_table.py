@@ -1,8 +1,9 @@
-"""How good an estimator is on subjects it has not seen: scores of each cause, with intervals."""
+"""How good predictions are on subjects not learned from: scores of each cause, with intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,21 +22,25 @@ from survtrace.metrics import (
     concordance_cause_specific,
     integrated_brier_score,
 )
+from survtrace.metrics.censoring import Ties, read_weights
 from survtrace.metrics.inputs import read_times
-from survtrace.metrics.weights import read_weights
 from survtrace.tables.outcome.outcome import Outcome, require_same_subjects
 from survtrace.tables.outcome.pairing import read_scored
 
 Floats = NDArray[np.float64]
+SCORES = ("C", "AUC", "Brier", "predicted", "observed", "IBS")
 
 
 class Row(NamedTuple):
-    """A score of a cause, by a horizon (None: over all times), with a 95 % interval."""
+    """A score of a cause, by a horizon (None: over all times), with a 95 % interval.
+
+    All values but that of ``observed`` are a `Score`, so that two of them can be compared.
+    """
 
     cause: Any
     score: str
     horizon: float | None
-    value: float
+    value: Any
     low: float
     high: float
 
@@ -93,45 +98,109 @@ def evaluate(
     elif not isinstance(y_train, CensoringSurvival):
         y_train = read_scored(est, None, y_train)[1]
     censoring = read_weights(y_train, outcome).censoring
-    asked = _quartiles(outcome) if horizons is None else _checked(horizons, outcome)
-    grid = est.score_times_[est.score_times_ <= censoring.last_usable]
-    incidence = est.predict_cumulative_incidence(X, np.concatenate([asked, grid]))
+    asked = default_horizons(outcome) if horizons is None else _checked(horizons, outcome)
+    grid = censoring.usable(est.score_times_)
+    times = np.concatenate([asked, grid])
+    incidence = est.predict_cumulative_incidence(X, times)
     require_same_subjects(len(incidence), outcome)
-    rows = [
-        row
-        for k, cause in enumerate(est.causes_)
-        for row in _scores(
-            outcome, incidence[:, k], asked, grid, cause, censoring, n_resamples, random_state
-        )
-    ]
-    return pd.DataFrame(rows, columns=list(Row._fields))
+    drawn = {"n_resamples": n_resamples, "random_state": random_state}
+    return score_table(
+        score_rows(outcome, incidence, times, est.causes_, asked, grid, censoring, **drawn)
+    )
 
 
-def _scores(
+def score_table(rows: Sequence[Row]) -> pd.DataFrame:
+    """Put scores into a frame of plain numbers."""
+    plain = [row._replace(value=float(row.value)) for row in rows]
+    return pd.DataFrame(plain, columns=list(Row._fields))
+
+
+def score_rows(
     outcome: Outcome,
     incidence: Floats,
+    times: Floats,
+    causes: Sequence[Any],
     horizons: Floats,
     grid: Floats,
-    cause: Any,
     censoring: CensoringSurvival,
-    n_resamples: int,
-    random_state: Any,
-) -> Iterator[Row]:
-    known = {"cause": cause, "y_train": censoring}
+    *,
+    scores: Collection[str] = SCORES,
+    concordance: Callable[..., Score] = concordance_cause_specific,
+    ties: Ties = "left-limit",
+    n_resamples: int = 200,
+    random_state: Any = 0,
+) -> list[Row]:
+    """Score the incidence of each cause at the horizons, and integrated over the grid.
+
+    Parameters
+    ----------
+    outcome
+        Of the scored subjects.
+    incidence, times
+        What was predicted, shape (subject, cause, time), and when.
+    causes
+        Labels along the second axis of the incidence.
+    horizons, grid
+        When to score, and the times of the integrated Brier score; all among ``times``.
+    censoring
+        Gives the IPCW weights.
+    scores
+        Which of `SCORES`; C, AUC, Brier, predicted and observed by horizon, IBS once.
+    concordance
+        Called as ``concordance(outcome, estimate, horizon, cause=..., y_train=...)``.
+    ties
+        How AUC and Brier scores weight an event where others were censored: see `brier_score`.
+    n_resamples, random_state
+        Of the bootstrap behind the interval of ``observed``.
+
+    Examples
+    --------
+    >>> from survtrace.metrics import censoring_survival
+    >>> outcome = Outcome(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1, 2, 0, 1]), (1, 2))
+    >>> times, half = np.array([1.0, 2.0]), np.full((4, 2, 2), 0.5)
+    >>> known = {"horizons": times[1:], "grid": times, "censoring": censoring_survival(outcome)}
+    >>> rows = score_rows(outcome, half, times, [1, 2], **known, scores=["Brier", "IBS"])
+    >>> [(row.cause, row.score, row.value) for row in rows]
+    [(1, 'Brier', 0.25), (1, 'IBS', 0.25), (2, 'Brier', 0.25), (2, 'IBS', 0.25)]
+    """
+    column = {time: j for j, time in enumerate(times.tolist())}
+    on_grid, rows = [column[time] for time in grid.tolist()], []
+    weighted: dict[str, Callable[..., Score]] = {
+        "C": concordance,
+        "AUC": partial(auc_at, ties=ties),
+        "Brier": partial(brier_score_at, ties=ties),
+    }
     drawn = {"n_resamples": n_resamples, "random_state": random_state}
-    at_horizons, on_grid = incidence[:, : len(horizons)], incidence[:, len(horizons) :]
-    observed = bootstrap(_observed, outcome, times=horizons, cause=cause, **drawn)
-    for j, horizon in enumerate(map(float, horizons)):
-        estimate = at_horizons[:, j]
-        found = {
-            "C": _ends(concordance_cause_specific(outcome, estimate, horizon, **known)),
-            "AUC": _ends(auc_at(outcome, estimate, horizon, **known)),
-            "Brier": _ends(brier_score_at(outcome, estimate, horizon, **known)),
-            "predicted": _ends(Score.of_mean(estimate, bounded=True)),
-            "observed": (observed.estimate[j], observed.low[j], observed.high[j]),
-        }
-        yield from (Row(cause, name, horizon, *ends) for name, ends in found.items())
-    yield Row(cause, "IBS", None, *_ends(integrated_brier_score(outcome, on_grid, grid, **known)))
+    for k, cause in enumerate(causes):
+        known: dict[str, Any] = {"cause": cause, "y_train": censoring}
+        if "observed" in scores:
+            observed = bootstrap(_observed, outcome, times=horizons, cause=cause, **drawn)
+        for j, horizon in enumerate(horizons.tolist()):
+            estimate = incidence[:, k, column[horizon]]
+            for name in scores:
+                if name in weighted:
+                    score = weighted[name](outcome, estimate, horizon, **known)
+                    rows.append(_row(cause, name, horizon, score))
+                elif name == "predicted":
+                    rows.append(_row(cause, name, horizon, Score.of_mean(estimate, bounded=True)))
+                elif name == "observed":
+                    ends = observed.estimate[j], observed.low[j], observed.high[j]
+                    rows.append(Row(cause, name, horizon, *ends))
+        if "IBS" in scores:
+            curves = incidence[:, k, on_grid]
+            score = integrated_brier_score(outcome, curves, grid, ties=ties, **known)
+            rows.append(_row(cause, "IBS", None, score))
+    return rows
+
+
+def default_horizons(outcome: Outcome) -> Floats:
+    """Quartiles of the event times."""
+    if not (outcome.event > 0).any():
+        raise DataError(
+            f"scores need at least one event; all {len(outcome)} subjects are censored. Score "
+            "subjects of whom some had an event."
+        )
+    return np.unique(np.quantile(outcome.duration[outcome.event > 0], [0.25, 0.5, 0.75]))
 
 
 def _checked(horizons: ArrayLike, outcome: Outcome) -> Floats:
@@ -144,20 +213,9 @@ def _checked(horizons: ArrayLike, outcome: Outcome) -> Floats:
     return asked
 
 
-def _quartiles(outcome: Outcome) -> Floats:
-    """Quartiles of the event times."""
-    if not (outcome.event > 0).any():
-        raise DataError(
-            f"scores need at least one event; all {len(outcome)} subjects are censored. Score "
-            "subjects of whom some had an event."
-        )
-    return np.unique(np.quantile(outcome.duration[outcome.event > 0], [0.25, 0.5, 0.75]))
-
-
 def _observed(outcome: Outcome, *, times: Floats, cause: Any) -> Floats:
     return aalen_johansen(outcome, cause).at(times)
 
 
-def _ends(score: Score) -> tuple[float, float, float]:
-    """The value and the ends of its interval."""
-    return float(score), *score.interval()
+def _row(cause: Any, name: str, horizon: float | None, score: Score) -> Row:
+    return Row(cause, name, horizon, score, *score.interval())

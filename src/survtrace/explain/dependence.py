@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from survtrace.errors import DataError
-from survtrace.explain.inputs import read_cause, read_frame
+from survtrace.explain.frame import read_cause, read_frame
 from survtrace.metrics.comparison import checked_level
 
 GRID = 20

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from survtrace.errors import DataWarning, SettingError
-from survtrace.explain.inputs import read_frame, require_fitted
-from survtrace.metrics import Score, censoring_survival, integrated_brier_score
+from survtrace.explain.frame import read_frame, require_fitted
+from survtrace.metrics import Score, censoring_survival
+from survtrace.metrics.brier import integrated_brier_scores
 from survtrace.metrics.comparison import checked_level
 from survtrace.tables.outcome.outcome import Outcome, require_same_subjects
 from survtrace.tables.outcome.pairing import read_scored
@@ -101,14 +102,11 @@ def _brier_scores(est: Any, outcome: Outcome) -> Callable[[pd.DataFrame], list[S
     if times is None:
         first, last = np.quantile(outcome.duration[outcome.event > 0], [0.05, 0.95])
         times = np.linspace(first, last, 100)
-    times = times[times <= censoring.last_usable]
+    times = censoring.usable(times)
 
     def scores(frame: pd.DataFrame) -> list[Score]:
         incidence = est.predict_cumulative_incidence(frame, times)
-        return [
-            integrated_brier_score(outcome, incidence[:, k], times, cause=cause, y_train=censoring)
-            for k, cause in enumerate(est.causes_)
-        ]
+        return integrated_brier_scores(outcome, incidence, times, est.causes_, y_train=censoring)
 
     return scores
 

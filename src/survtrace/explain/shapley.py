@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from survtrace.errors import DataError, DataWarning, SettingError, require
-from survtrace.explain.inputs import read_cause, read_frame
+from survtrace.explain.frame import read_cause, read_frame
 
 Floats = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""Honest scores of survival and incidence predictions, with intervals (numpy and numba only)."""
+"""Scores of survival and incidence predictions, with intervals; no torch is imported."""
 
 from survtrace.metrics.auc import auc, auc_at
 from survtrace.metrics.brier import (
@@ -10,12 +10,22 @@ from survtrace.metrics.brier import (
 )
 from survtrace.metrics.calibration import (
     CalibrationCurve,
+    DCalibration,
     aalen_johansen_calibration,
     calibration_curve,
+    d_calibration,
+    d_calibration_incidence,
     kaplan_meier_calibration,
 )
 from survtrace.metrics.censoring import CensoringSurvival, censoring_survival
-from survtrace.metrics.comparison import Comparison, compare, corrected_t_test
+from survtrace.metrics.comparison import (
+    Bootstrap,
+    Comparison,
+    bootstrap,
+    compare,
+    corrected_t_test,
+    paired_bootstrap,
+)
 from survtrace.metrics.concordance import (
     concordance_antolini,
     concordance_cause_specific,
@@ -27,10 +37,8 @@ from survtrace.metrics.nonparametric import (
     kaplan_meier,
     nelson_aalen,
 )
-from survtrace.metrics.resampling import Bootstrap, bootstrap, paired_bootstrap
 from survtrace.metrics.score import Score
 from survtrace.metrics.scorers import Scorer, auc_scorer, brier_scorer, concordance_scorer
-from survtrace.metrics.uniformity import DCalibration, d_calibration, d_calibration_incidence
 
 __all__ = [
     "Bootstrap",

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from survtrace.errors import SettingError
-from survtrace.metrics.censoring import usable_times
+from survtrace.metrics.censoring import Part, Ties, Weights, read_weights, usable_times
 from survtrace.metrics.inputs import Floats, pick_cause, read_estimates, read_outcome, read_times
 from survtrace.metrics.pairs import pair_totals
 from survtrace.metrics.score import Score
-from survtrace.metrics.weights import Part, Ties, Weights, read_weights
 
 Controls = Literal["all", "event_free"]
 
@@ -35,22 +34,15 @@ def auc(
 
     Parameters
     ----------
-    y
-        The outcome of the scored subjects.
+    y, cause, y_train, ties
+        As in `brier_score`. At times after the last usable one the result is NaN, with one warning.
     estimate
-        Higher for those in more danger; shape (subject,), or (subject, time).
+        Higher for a higher risk; shape (subject,), or (subject, time).
     times
         When cases and controls are told apart.
-    cause
-        Label of the cause; may be left out if there is one.
-    y_train
-        Outcome whose censoring survival gives the weights, or a `CensoringSurvival`; by
-        default ``y``. At times after its last usable one the result is NaN, with one warning.
     controls
         ``"all"`` who do not have this event by t, be it because another cause came first;
         ``"event_free"`` only those free of any event (Blanche, 2013).
-    ties
-        How an event at t is weighted where others were censored at t: see `brier_score`.
 
     Returns
     -------
@@ -65,11 +57,7 @@ def auc(
     >>> auc(y, [0.6, 0.7, 0.5, 0.1], times=[2.0], cause=1, controls="event_free")
     array([1.])
     """
-    outcome, grid = read_outcome(y), read_times(times)
-    number = pick_cause(outcome, cause)
-    values = read_estimates(estimate, outcome, grid)
-    weights = read_weights(y_train, outcome, ties)
-    usable_times(grid, outcome.duration, weights.censoring, "the area there is NaN")
+    weights, number, values, grid = _read(y, estimate, times, cause, y_train, ties)
     columns = zip(values.T, grid, strict=True)
     return np.array([_area(weights, number, x, t, controls) for x, t in columns])
 
@@ -92,12 +80,19 @@ def auc_at(
     >>> auc_at(y, [0.6, 0.7, 0.5, 0.1], time=2.0, cause=1).interval()[0] < 2 / 3
     True
     """
-    outcome, grid = read_outcome(y), read_times([time])
+    weights, number, values, grid = _read(y, estimate, [time], cause, y_train, ties)
+    return _area(weights, number, values[:, 0], grid[0], controls)
+
+
+def _read(
+    y: Any, estimate: ArrayLike, times: ArrayLike, cause: Any, y_train: Any, ties: Ties
+) -> tuple[Weights, int, Floats, Floats]:
+    outcome, grid = read_outcome(y), read_times(times)
     number = pick_cause(outcome, cause)
-    values = read_estimates(estimate, outcome, grid)[:, 0]
+    values = read_estimates(estimate, outcome, grid)
     weights = read_weights(y_train, outcome, ties)
     usable_times(grid, outcome.duration, weights.censoring, "the area there is NaN")
-    return _area(weights, number, values, grid[0], controls)
+    return weights, number, values, grid
 
 
 def _area(

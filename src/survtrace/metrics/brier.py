@@ -1,5 +1,7 @@
 """Squared error of predicted probabilities, corrected for censoring.
 
+Every function takes the parameters that `brier_score` describes, as far as it has them.
+
 Weights are those of Graf (1999) as riskRegression and pec compute them: 1 / G(t_i-) for those who
 had an event by t, 1 / G(t) for those followed beyond t, 0 for those censored before. With
 ``ties="scikit-survival"`` an event weighs 1 / G(t_i). At times after the last usable one of the
@@ -8,13 +10,13 @@ censoring survival a score is NaN, and an integral ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.metrics.censoring import usable_times
+from survtrace.metrics.censoring import Part, Ties, Weights, read_weights, usable_times
 from survtrace.metrics.inputs import (
     Floats,
     pick_cause,
@@ -23,9 +25,6 @@ from survtrace.metrics.inputs import (
     read_times,
 )
 from survtrace.metrics.score import Score
-from survtrace.metrics.weights import Part, Ties, Weights, read_weights
-
-POINTWISE, INTEGRAL = "the score there is NaN", "the integral ends there"
 
 
 def brier_score(
@@ -62,12 +61,7 @@ def brier_score(
     >>> brier_score(y, np.full((4, 2), 0.5), times=[1.0, 2.0], cause=1)
     array([0.25, 0.25])
     """
-    outcome, grid = read_outcome(y), read_times(times)
-    hit = outcome.event == pick_cause(outcome, cause)
-    predicted = read_probabilities(incidence, outcome, grid, "incidence")
-    weights = read_weights(y_train, outcome, ties)
-    usable = usable_times(grid, outcome.duration, weights.censoring, POINTWISE)
-    return _pointwise(weights, hit, predicted, grid, usable)
+    return _pointwise(_read(y, incidence, times, y_train, ties, cause=cause))
 
 
 def brier_score_at(
@@ -88,13 +82,8 @@ def brier_score_at(
     >>> score, round(score.standard_error, 3)
     (0.07500000000000001, 0.028)
     """
-    outcome, grid = read_outcome(y), read_times([time])
-    hit = outcome.event == pick_cause(outcome, cause)
-    predicted = read_probabilities(incidence, outcome, grid, "incidence")
-    weights = read_weights(y_train, outcome, ties)
-    if not usable_times(grid, outcome.duration, weights.censoring, POINTWISE).all():
-        return Score.undefined(len(outcome))
-    return _mean(weights, hit, predicted, grid, np.ones(1))
+    scored = _read(y, incidence, [time], y_train, ties, cause=cause)
+    return _mean(scored, np.ones(1)) if scored.usable.all() else scored.undefined()
 
 
 def integrated_brier_score(
@@ -114,12 +103,24 @@ def integrated_brier_score(
     >>> integrated_brier_score(y, np.full((4, 2), 0.5), times=[1.0, 2.0], cause=1)
     0.25
     """
-    outcome, grid = read_outcome(y), read_times(times, at_least=2, increasing=True)
-    hit = outcome.event == pick_cause(outcome, cause)
-    predicted = read_probabilities(incidence, outcome, grid, "incidence")
-    weights = read_weights(y_train, outcome, ties)
-    usable = usable_times(grid, outcome.duration, weights.censoring, INTEGRAL)
-    return _integral(weights, hit, predicted[:, usable], grid[usable])
+    return _integral(_read(y, incidence, times, y_train, ties, cause=cause, integrated=True))
+
+
+def integrated_brier_scores(
+    y: Any, incidence: Floats, times: ArrayLike, causes: Sequence[Any], *, y_train: Any = None
+) -> list[Score]:
+    """`integrated_brier_score` of each cause, from incidences of shape (subject, cause, time).
+
+    Examples
+    --------
+    >>> y = {"event": [1, 2, 0, 1], "duration": [1.0, 2.0, 3.0, 4.0]}
+    >>> integrated_brier_scores(y, np.full((4, 2, 2), 0.5), [1.0, 2.0], causes=[1, 2])
+    [0.25, 0.25]
+    """
+    return [
+        integrated_brier_score(y, incidence[:, k], times, cause=cause, y_train=y_train)
+        for k, cause in enumerate(causes)
+    ]
 
 
 def brier_score_survival(
@@ -138,11 +139,7 @@ def brier_score_survival(
     >>> brier_score_survival(y, [[0.9], [0.6], [0.9]], times=[1.0]).round(3)
     array([0.327])
     """
-    outcome, grid = read_outcome(y), read_times(times)
-    predicted = 1 - read_probabilities(survival, outcome, grid, "survival")
-    weights = read_weights(y_train, outcome, ties)
-    usable = usable_times(grid, outcome.duration, weights.censoring, POINTWISE)
-    return _pointwise(weights, outcome.event > 0, predicted, grid, usable)
+    return _pointwise(_read(y, survival, times, y_train, ties, name="survival"))
 
 
 def integrated_brier_score_survival(
@@ -161,44 +158,73 @@ def integrated_brier_score_survival(
     >>> integrated_brier_score_survival(y, np.full((3, 2), 0.5), times=[1.0, 1.5])
     0.25
     """
-    outcome, grid = read_outcome(y), read_times(times, at_least=2, increasing=True)
-    predicted = 1 - read_probabilities(survival, outcome, grid, "survival")
+    return _integral(_read(y, survival, times, y_train, ties, name="survival", integrated=True))
+
+
+class _Scored(NamedTuple):
+    """Subjects and their predictions: who has had the event, when it is asked and can be scored."""
+
+    weights: Weights
+    hit: NDArray[np.bool_]
+    predicted: Floats
+    times: Floats
+    usable: NDArray[np.bool_]
+
+    def undefined(self) -> Score:
+        return Score.undefined(len(self.weights.outcome))
+
+    def errors(self) -> Iterator[Floats]:
+        """The weighted squared error of each subject, one time after the other."""
+        outcome, censoring = self.weights.outcome, self.weights.censoring
+        at_end = np.where(outcome.event > 0, self.weights.of_events(), 0.0)
+        for column, time in zip(self.predicted.T, self.times, strict=True):
+            ended = outcome.duration <= time
+            weight = np.where(ended, at_end, censoring.inverse(time))
+            yield weight * ((self.hit & ended) - column) ** 2
+
+
+def _read(
+    y: Any,
+    predicted: ArrayLike,
+    times: ArrayLike,
+    y_train: Any,
+    ties: Ties,
+    *,
+    name: str = "incidence",
+    cause: Any = None,
+    integrated: bool = False,
+) -> _Scored:
+    """Check what a score is given; survival becomes the incidence of any cause."""
+    outcome = read_outcome(y)
+    grid = read_times(times, at_least=2, increasing=True) if integrated else read_times(times)
+    by_cause = name == "incidence"
+    hit = outcome.event == pick_cause(outcome, cause) if by_cause else outcome.event > 0
+    values = read_probabilities(predicted, outcome, grid, name)
     weights = read_weights(y_train, outcome, ties)
-    usable = usable_times(grid, outcome.duration, weights.censoring, INTEGRAL)
-    return _integral(weights, outcome.event > 0, predicted[:, usable], grid[usable])
+    consequence = "the integral ends there" if integrated else "the score there is NaN"
+    usable = usable_times(grid, outcome.duration, weights.censoring, consequence)
+    return _Scored(weights, hit, values if by_cause else 1 - values, grid, usable)
 
 
-def _pointwise(
-    weights: Weights,
-    hit: NDArray[np.bool_],
-    predicted: Floats,
-    times: Floats,
-    usable: NDArray[np.bool_],
-) -> Floats:
-    errors = _errors(weights, hit, predicted, times)
-    return np.where(usable, [each.mean() for each in errors], np.nan)
+def _pointwise(scored: _Scored) -> Floats:
+    return np.where(scored.usable, [each.mean() for each in scored.errors()], np.nan)
 
 
-def _integral(weights: Weights, hit: NDArray[np.bool_], predicted: Floats, times: Floats) -> Score:
+def _integral(scored: _Scored) -> Score:
+    times, predicted = scored.times[scored.usable], scored.predicted[:, scored.usable]
     if len(times) < 2:
-        return Score.undefined(len(weights.outcome))
+        return scored.undefined()
     steps = np.diff(times) / (times[-1] - times[0])
     shares = (np.append(steps, 0) + np.append(0, steps)) / 2
-    return _mean(weights, hit, predicted, times, shares)
+    return _mean(scored._replace(times=times, predicted=predicted), shares)
 
 
-def _mean(
-    weights: Weights,
-    hit: NDArray[np.bool_],
-    predicted: Floats,
-    times: Floats,
-    shares: Floats,
-) -> Score:
+def _mean(scored: _Scored, shares: Floats) -> Score:
     """The mean over subjects of each one's sum over times, times weighted by their shares."""
+    weights, times = scored.weights, scored.times
     duration, n = weights.outcome.duration, len(weights.outcome)
     total, of_events, of_followed = np.zeros(n), np.zeros(n), np.zeros(len(times))
-    errors = _errors(weights, hit, predicted, times)
-    for j, (share, time, each) in enumerate(zip(shares, times, errors, strict=True)):
+    for j, (share, time, each) in enumerate(zip(shares, times, scored.errors(), strict=True)):
         each *= share
         total += each
         of_followed[j] = each.sum()
@@ -211,15 +237,3 @@ def _mean(
     mean = total.mean()
     n_seen = ((weights.outcome.event > 0) | (duration > times[0])).sum()
     return Score(mean, (total - mean) / n + influence, independent, max(float(n_seen), 1.0))
-
-
-def _errors(
-    weights: Weights, hit: NDArray[np.bool_], predicted: Floats, times: Floats
-) -> Iterator[Floats]:
-    """The weighted squared error of each subject, one time after the other."""
-    outcome, censoring = weights.outcome, weights.censoring
-    at_end = np.where(outcome.event > 0, weights.of_events(), 0.0)
-    for column, time in zip(predicted.T, times, strict=True):
-        ended = outcome.duration <= time
-        weight = np.where(ended, at_end, censoring.inverse(time))
-        yield weight * ((hit & ended) - column) ** 2

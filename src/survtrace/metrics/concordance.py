@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataWarning, warn
-from survtrace.metrics.censoring import usable_cases
+from survtrace.metrics.censoring import Part, Ties, read_weights, usable_cases
 from survtrace.metrics.inputs import (
     Floats,
     pick_cause,
@@ -25,7 +25,6 @@ from survtrace.metrics.inputs import (
 )
 from survtrace.metrics.pairs import Integers, PairTotals, pair_totals
 from survtrace.metrics.score import Score
-from survtrace.metrics.weights import Part, Ties, read_weights
 
 
 def concordance_paper(
@@ -47,19 +46,12 @@ def concordance_paper(
 
     Parameters
     ----------
-    y
-        The outcome of the scored subjects.
+    y, cause, y_train, ties
+        As in `brier_score`. Events after the last usable time are no cases, with one warning.
     estimate
-        One number for each subject, higher for those in more danger.
+        One number for each subject, higher for a higher risk.
     horizon
         Where the score is truncated; by default nowhere.
-    cause
-        Label of the cause; may be left out if there is one.
-    y_train
-        Outcome whose censoring survival gives the weights, or a `CensoringSurvival`, used as
-        it is; by default ``y``. Events after its last usable time are no cases, with one warning.
-    ties
-        How an event at t is weighted where others were censored at t: see `brier_score`.
 
     Returns
     -------
@@ -149,14 +141,10 @@ def concordance_antolini(
 
     Parameters
     ----------
-    y
-        The outcome of the scored subjects.
-    incidence
-        Cumulative incidence of the cause, shape (subject, time).
+    y, incidence, cause
+        As in `brier_score`.
     times
         Increasing; between two times the incidence keeps its value, before the first it is 0.
-    cause
-        Label of the cause; may be left out if there is one.
 
     Examples
     --------

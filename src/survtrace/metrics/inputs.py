@@ -51,7 +51,7 @@ def pick_cause(outcome: Outcome, cause: Any = None) -> int:
 
 
 def read_estimate(estimate: ArrayLike, outcome: Outcome) -> Floats:
-    """One finite number for each subject, higher for those in more danger."""
+    """One finite number for each subject, higher for a higher risk."""
     values = _numbers(estimate, "estimate")
     if values.ndim != 1:
         raise DataError(

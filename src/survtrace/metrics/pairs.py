@@ -9,9 +9,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from survtrace.metrics.censoring import Part, Weights
 from survtrace.metrics.inputs import Floats
 from survtrace.metrics.score import Score
-from survtrace.metrics.weights import Part, Weights
 
 Integers = NDArray[np.int64]
 

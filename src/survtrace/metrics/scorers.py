@@ -1,13 +1,13 @@
 """Scores in the form scikit-learn's model selection calls them: ``scorer(estimator, X, y)``.
 
 Every scorer is "higher is better", asks the estimator only for ``predict_cumulative_incidence``,
-and weights by the estimator's ``censoring_`` (the censoring survival of its training subjects)
-where it has one. For ``cause=None`` the result is the mean over causes.
+once for all of its ``causes_``, and weights by its ``censoring_`` (the censoring survival of its
+training subjects) where it has one. For ``cause=None`` the result is the mean over causes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -25,6 +25,7 @@ from survtrace.metrics.concordance import (
 from survtrace.metrics.inputs import Floats, read_outcome, read_times
 from survtrace.tables.outcome.outcome import Outcome
 
+Measure = tuple[Floats, Callable[[Floats], float]]  # times, and the score of incidences there
 Mode = Literal["cause_specific", "paper", "antolini"]
 TRUNCATED = {"cause_specific": concordance_cause_specific, "paper": concordance_paper}
 N_TIMES = 50
@@ -34,18 +35,20 @@ N_TIMES = 50
 class Scorer:
     """A score with its settings; picklable, and safe to clone."""
 
-    measure: Callable[..., float]
+    measure: Callable[..., Measure]
     cause: Any
     settings: dict[str, Any]
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         """The score of an estimator's predictions for X; higher is better."""
         known = {name: getattr(estimator, f"{name}_", None) for name in ("causes", "censored")}
-        outcome = read_outcome(y, **known)
+        outcome, y_train = read_outcome(y, **known), getattr(estimator, "censoring_", None)
         _event_times(outcome, outcome.event > 0)
-        causes = outcome.causes if self.cause is None else [self.cause]
-        measured = [self.measure(estimator, X, outcome, each, **self.settings) for each in causes]
-        return float(np.mean(measured))
+        causes = outcome.causes if self.cause is None else (self.cause,)
+        measures = [self.measure(outcome, each, y_train, **self.settings) for each in causes]
+        incidences = _predict(estimator, X, [times for times, _ in measures], outcome, causes)
+        pairs = zip(measures, incidences, strict=True)
+        return float(np.mean([score(incidence) for (_, score), incidence in pairs]))
 
     def __repr__(self) -> str:
         settings = {"cause": self.cause, **self.settings}
@@ -101,34 +104,28 @@ def auc_scorer(time: float, cause: Any = None, controls: Controls = "all") -> Sc
 
 
 def _concordance(
-    estimator: Any, X: Any, outcome: Outcome, cause: Any, horizon: float | None, mode: Mode
-) -> float:
+    outcome: Outcome, cause: Any, y_train: Any, horizon: float | None, mode: Mode
+) -> Measure:
     event_times = _event_times(outcome, outcome.event == outcome.cause_number(cause))
     if mode == "antolini":
         times = np.unique(np.quantile(event_times, np.linspace(0, 1, N_TIMES), method="lower"))
-        incidence = _predict(estimator, X, times, outcome, cause)
-        return concordance_antolini(outcome, incidence, times, cause=cause)
-    time = float(np.median(event_times)) if horizon is None else horizon
-    estimate = _predict(estimator, X, np.array([time]), outcome, cause)[:, 0]
-    weighted_by = getattr(estimator, "censoring_", None)
-    return TRUNCATED[mode](outcome, estimate, horizon, cause=cause, y_train=weighted_by)
+        return times, lambda curves: concordance_antolini(outcome, curves, times, cause=cause)
+    time, known = np.median(event_times) if horizon is None else horizon, {"y_train": y_train}
+    of = TRUNCATED[mode]
+    return np.array([time]), lambda at: of(outcome, at[:, 0], horizon, cause=cause, **known)
 
 
-def _brier(
-    estimator: Any, X: Any, outcome: Outcome, cause: Any, times: list[float] | None
-) -> float:
-    grid = _evenly_spaced(outcome) if times is None else np.array(times)
-    incidence = _predict(estimator, X, grid, outcome, cause)
-    weighted_by = getattr(estimator, "censoring_", None)
-    return -integrated_brier_score(outcome, incidence, grid, cause=cause, y_train=weighted_by)
+def _brier(outcome: Outcome, cause: Any, y_train: Any, times: list[float] | None) -> Measure:
+    event_times = _event_times(outcome, outcome.event > 0)
+    last = np.quantile(event_times, 0.9)
+    grid = np.linspace(event_times.min(), last, N_TIMES) if times is None else np.array(times)
+    known = {"cause": cause, "y_train": y_train}
+    return grid, lambda curves: -integrated_brier_score(outcome, curves, grid, **known)
 
 
-def _auc(
-    estimator: Any, X: Any, outcome: Outcome, cause: Any, time: float, controls: Controls
-) -> float:
-    estimate = _predict(estimator, X, np.array([time]), outcome, cause)[:, 0]
-    weighted_by = getattr(estimator, "censoring_", None)
-    return auc_at(outcome, estimate, time, cause=cause, y_train=weighted_by, controls=controls)
+def _auc(outcome: Outcome, cause: Any, y_train: Any, time: float, controls: Controls) -> Measure:
+    known = {"cause": cause, "y_train": y_train}
+    return np.array([time]), lambda at: auc_at(outcome, at[:, 0], time, controls=controls, **known)
 
 
 def _event_times(outcome: Outcome, chosen: NDArray[np.bool_]) -> Floats:
@@ -140,12 +137,15 @@ def _event_times(outcome: Outcome, chosen: NDArray[np.bool_]) -> Floats:
     return outcome.duration[chosen]
 
 
-def _evenly_spaced(outcome: Outcome) -> Floats:
-    event_times = _event_times(outcome, outcome.event > 0)
-    return np.linspace(event_times.min(), np.quantile(event_times, 0.9), N_TIMES)
-
-
-def _predict(estimator: Any, X: Any, times: Floats, outcome: Outcome, cause: Any) -> Floats:
-    """Incidence of the cause, shape (subject, time), also from those who predict all causes."""
-    incidence = np.asarray(estimator.predict_cumulative_incidence(X, times=times, cause=cause))
-    return incidence[:, outcome.cause_number(cause) - 1] if incidence.ndim == 3 else incidence
+def _predict(
+    estimator: Any, X: Any, times: list[Floats], outcome: Outcome, causes: Sequence[Any]
+) -> Iterator[Floats]:
+    """Incidence of each cause at its own times, shape (subject, time)."""
+    predict, together = estimator.predict_cumulative_incidence, np.unique(np.concatenate(times))
+    at_once = len(causes) > 1 and hasattr(estimator, "causes_")
+    whole = predict(X, times=together) if at_once else None
+    for cause, chosen in zip(causes, times, strict=True):
+        incidence = np.asarray(predict(X, times=together, cause=cause) if whole is None else whole)
+        if incidence.ndim == 3:
+            incidence = incidence[:, outcome.cause_number(cause) - 1]
+        yield incidence[:, np.searchsorted(together, chosen)]

@@ -4,20 +4,21 @@ Everything that differs in colour also differs in dashes, marker or hatching. Wh
 given, new ones are made and get a legend; on given axes the legend is left to the caller.
 """
 
-from survtrace.plots.curves import (
-    plot_incidence,
-    plot_scores_over_time,
-    plot_stacked,
-    plot_survival,
-)
 from survtrace.plots.explanations import (
     plot_attention,
     plot_importance,
     plot_partial_dependence,
 )
 from survtrace.plots.groups import plot_calibration, plot_risk_groups
+from survtrace.plots.over_time import (
+    plot_differences,
+    plot_history,
+    plot_incidence,
+    plot_scores_over_time,
+    plot_stacked,
+    plot_survival,
+)
 from survtrace.plots.style import COLOURS, DASHES, GREY, HATCHES, MARKERS
-from survtrace.plots.training import plot_differences, plot_history
 
 __all__ = [
     "COLOURS",

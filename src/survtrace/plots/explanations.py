@@ -160,10 +160,10 @@ def plot_partial_dependence(
         Of the covariate; numbers in rising order.
     incidence, low, high
         The incidence and the ends of its band, shape (value,) or (cause, value).
-    causes
-        A label for each cause, or a mapping to their texts such as ``est.cause_names_``.
-    covariate, title, ax
-        Name of the covariate, title, and axes to draw on (new ones by default).
+    covariate
+        Its name.
+    causes, title, ax
+        As in `plot_importance`.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
 from survtrace.baselines import (
@@ -21,7 +21,6 @@ from survtrace.baselines import (
 from survtrace.baselines.cox import RIDGES
 from survtrace.errors import DataWarning, SurvtraceError
 from survtrace.estimator import SurvTRACE
-from survtrace.metrics import CensoringSurvival
 from survtrace.naming import Names, names_of
 from survtrace.report.overlap import Subjects
 from survtrace.report.progress import Tell, say_nothing
@@ -30,43 +29,19 @@ from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.outcome.outcome import Outcome
 
 Floats = NDArray[np.float64]
-FLOOR, COX, FOREST = "Aalen-Johansen", "Cox", "Forest"
+AALEN_JOHANSEN, COX, FOREST = "Aalen-Johansen", "Cox", "Forest"
 FOLDS = 5
 POOL_BELOW, MAX_COLUMNS = 10, 100  # rare levels share a column; columns of a design
 
 
 @dataclass(frozen=True, eq=False)
-class Foretold:
-    """Incidences predicted once, at known times, in the form that `evaluate` scores.
-
-    Attributes
-    ----------
-    times, incidence
-        Increasing, shape (time,); shape (subject, cause, time).
-    causes_, censoring_, score_times_, zero_duration
-        Those of the estimator, so that every method is scored alike.
-    """
-
-    times: Floats
-    incidence: Floats
-    causes_: list[Any]
-    censoring_: CensoringSurvival
-    score_times_: Floats
-    zero_duration: str
-
-    def predict_cumulative_incidence(self, X: Any, times: ArrayLike) -> Floats:
-        """What was predicted for these subjects at some of the times."""
-        return self.incidence[..., np.searchsorted(self.times, np.asarray(times))]
-
-
-@dataclass(frozen=True, eq=False)
-class Rivals:
+class Baselines:
     """What the baselines predict, how they were fitted, and why one is missing.
 
     Attributes
     ----------
-    foretold
-        By name.
+    incidences
+        Of each baseline by name, shape (subject, cause, time).
     fitted
         In words: on which rows.
     notes
@@ -76,13 +51,13 @@ class Rivals:
         A sentence for each baseline that could not be fitted.
     """
 
-    foretold: dict[str, Foretold]
+    incidences: dict[str, Floats]
     fitted: str
     notes: tuple[str, ...]
     left_out: tuple[str, ...]
 
 
-def foretell(
+def predict_baselines(
     est: SurvTRACE,
     X: pd.DataFrame,
     outcome: Outcome,
@@ -90,7 +65,7 @@ def foretell(
     times: Floats,
     random_state: int,
     tell: Tell = say_nothing,
-) -> Rivals:
+) -> Baselines:
     """Predict incidences by Aalen-Johansen, Cox and a random survival forest.
 
     The work is bounded: baselines learn from so many rows drawn at random, rare levels share a
@@ -99,17 +74,17 @@ def foretell(
     Parameters
     ----------
     est
-        Whose causes, censoring survival and score times are taken over.
+        Whose covariates and settings of categorical ones are taken over.
     X, outcome
         The subjects to predict for.
     train
-        Rows to fit on; without them the rivals are cross-fitted on the subjects themselves.
+        Rows to fit on; without them the baselines are cross-fitted on the subjects themselves.
     times
         When, increasing.
     random_state
         Seed of the folds.
     tell
-        Told in words what is being fitted.
+        Called with each step in words.
 
     Examples
     --------
@@ -117,8 +92,9 @@ def foretell(
     >>> from survtrace.datasets import make_cohort
     >>> X, y = make_cohort(300, random_state=0)
     >>> est = SurvTRACE(n_members=1, max_epochs=1, random_state=0, verbose=False).fit(X, y)
-    >>> rivals = foretell(est, X, read_outcome(y), None, np.array([12.0]), random_state=0)
-    >>> rivals.foretold["Aalen-Johansen"].incidence.shape
+    >>> times = np.array([12.0])
+    >>> found = predict_baselines(est, X, read_outcome(y), None, times, random_state=0)
+    >>> found.incidences["Aalen-Johansen"].shape
     (300, 2, 1)
     """
     # Baselines read no raw table: numbers written as text would become categories for them.
@@ -127,30 +103,25 @@ def foretell(
     if train is not None:
         train = (plain_columns(open_table(train[0]), covariates), train[1])
     found, notes, left_out, n_pooled = {}, [], [], 0
-    alike = (list(est.causes_), est.censoring_, est.score_times_, est.zero_duration)
-    for rival in _rivals(est, random_state):
+    for baseline in _baselines(est, random_state):
         try:
-            _require_size(rival, est, len(X))
+            _require_size(baseline, est, len(X))
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DataWarning)  # said of the estimator already
-                incidence, fits = (
-                    _cross_fitted(rival, X, outcome, times, random_state, tell)
-                    if train is None
-                    else _fitted(rival, X, train, times, random_state, tell)
-                )
+                warnings.simplefilter("ignore", DataWarning)  # issued for the estimator already
+                incidence, fits = _predict(baseline, X, outcome, train, times, random_state, tell)
         except ImportError:
             left_out.append(
-                f"{rival.name} is left out: it needs scikit-survival, which is not installed "
+                f"{baseline.name} is left out: it needs scikit-survival, which is not installed "
                 "(pip install 'survtrace[baselines]')."
             )
         except (ArithmeticError, ValueError, SurvtraceError) as reason:
-            left_out.append(f"{rival.name} is left out: it could not be fitted ({reason}).")
+            left_out.append(f"{baseline.name} is left out: it could not be fitted ({reason}).")
         except _TooLargeError as reason:
-            left_out.append(f"{rival.name} is left out: {reason}.")
+            left_out.append(f"{baseline.name} is left out: {reason}.")
         else:
-            found[rival.name] = Foretold(times, incidence, *alike)
+            found[baseline.name] = incidence
             n_learning = len(X) * (FOLDS - 1) // FOLDS if train is None else len(train[0])
-            notes += _notes(rival, fits, n_learning, names_of(est))
+            notes += _notes(baseline, fits, n_learning, names_of(est))
             n_pooled = max(n_pooled, *map(_pooled, fits), 0)
     if n_pooled:
         notes.append(
@@ -158,10 +129,10 @@ def foretell(
             f"{POOL_BELOW} learning subjects, or beyond the {MAX_COLUMNS} columns allowed) share "
             f"a column with the others of their covariate: {n_pooled:,} in all."
         )
-    return Rivals(found, _how(len(X), train, random_state), tuple(notes), tuple(left_out))
+    return Baselines(found, _how(len(X), train, random_state), tuple(notes), tuple(left_out))
 
 
-class _Rival(NamedTuple):
+class _Baseline(NamedTuple):
     """A baseline, and the largest table it is given."""
 
     name: str
@@ -175,7 +146,7 @@ class _TooLargeError(Exception):
     """A table is larger than a baseline is given."""
 
 
-def _rivals(est: SurvTRACE, random_state: int) -> tuple[_Rival, ...]:
+def _baselines(est: SurvTRACE, random_state: int) -> tuple[_Baseline, ...]:
     kinds = zip(est.feature_names_in_, est.encoding_.covariates, strict=True)
     categorical = [name for name, covariate in kinds if covariate.kind == "categorical"]
     known: dict[str, Any] = {
@@ -185,14 +156,14 @@ def _rivals(est: SurvTRACE, random_state: int) -> tuple[_Rival, ...]:
     }
     trees = {"n_estimators": 100, "n_times": 100, "n_grid": 100, "random_state": random_state}
     return (
-        _Rival(FLOOR, AalenJohansen),
-        _Rival(
+        _Baseline(AALEN_JOHANSEN, AalenJohansen),
+        _Baseline(
             COX,
             lambda: CauseSpecificCox(ridge="search", n_grid=500, **known),
             learning_rows=20_000,
             covariates=500,
         ),
-        _Rival(
+        _Baseline(
             FOREST,
             lambda: CauseSpecific(RandomSurvivalForest, **trees, **known),
             learning_rows=5_000,
@@ -202,38 +173,38 @@ def _rivals(est: SurvTRACE, random_state: int) -> tuple[_Rival, ...]:
     )
 
 
-def _require_size(rival: _Rival, est: SurvTRACE, n_scored: int) -> None:
+def _require_size(baseline: _Baseline, est: SurvTRACE, n_scored: int) -> None:
     n_covariates = est.n_features_in_
-    if rival.covariates is not None and n_covariates > rival.covariates:
+    if baseline.covariates is not None and n_covariates > baseline.covariates:
         raise _TooLargeError(
-            f"the table has {n_covariates:,} covariates, more than the {rival.covariates:,} that "
-            "it is given in a report"
+            f"the table has {n_covariates:,} covariates, more than the {baseline.covariates:,} "
+            "that it is given in a report"
         )
-    if rival.scored_rows is not None and n_scored > rival.scored_rows:
+    if baseline.scored_rows is not None and n_scored > baseline.scored_rows:
         raise _TooLargeError(
-            f"the table has {n_scored:,} subjects, more than the {rival.scored_rows:,} that it "
+            f"the table has {n_scored:,} subjects, more than the {baseline.scored_rows:,} that it "
             "predicts for in a report"
         )
 
 
-def _notes(rival: _Rival, fits: list[Any], n_learning: int, names: Names) -> list[str]:
-    """Say which settings were chosen, and how many rows were not learned from."""
-    said = []
+def _notes(baseline: _Baseline, fits: list[Any], n_learning: int, names: Names) -> list[str]:
+    """Write which settings were chosen, and how many rows were not learned from."""
+    sentences = []
     if isinstance(fits[0], CauseSpecificCox):
         chosen = [
             f"{_range(fit.ridges_[k] for fit in fits)} for {names.cause(cause)}"
             for k, cause in enumerate(fits[0].causes_)
         ]
-        said.append(
-            f"{rival.name}: ridge {', '.join(chosen)}, chosen from {min(RIDGES):g} to "
+        sentences.append(
+            f"{baseline.name}: ridge {', '.join(chosen)}, chosen from {min(RIDGES):g} to "
             f"{max(RIDGES):g} by cross-validation on its learning rows."
         )
-    if rival.learning_rows is not None and n_learning > rival.learning_rows:
-        said.append(
-            f"{rival.name} learned from {rival.learning_rows:,} of {n_learning:,} subjects, "
+    if baseline.learning_rows is not None and n_learning > baseline.learning_rows:
+        sentences.append(
+            f"{baseline.name} learned from {baseline.learning_rows:,} of {n_learning:,} subjects, "
             "drawn at random, to bound the time of the report."
         )
-    return said
+    return sentences
 
 
 def _range(values: Iterable[float]) -> str:
@@ -250,46 +221,43 @@ def _how(n_subjects: int, train: Subjects | None, random_state: int) -> str:
     if train is not None:
         return f"The baselines were fitted on the {len(train[0]):,} training rows given."
     return (
-        f"No training rows were given, so the baselines were cross-fitted on this table: those who "
+        "No training rows were given, so the baselines were cross-fitted on this table: those that "
         f"predict for a fifth of its {n_subjects:,} subjects learned from the other four fifths "
         f"(seed {random_state}), and not from the rows that SurvTRACE was fitted on. Give these "
         "(--train) for a comparison on equal terms."
     )
 
 
-def _fitted(
-    rival: _Rival, X: pd.DataFrame, train: Subjects, times: Floats, random_state: int, tell: Tell
-) -> tuple[Floats, list[Any]]:
-    tell(f"fitting {rival.name}")
-    fit = _fit_some(rival, *train, random_state)
-    return fit.predict_cumulative_incidence(X, times), [fit]
-
-
-def _cross_fitted(
-    rival: _Rival,
+def _predict(
+    baseline: _Baseline,
     X: pd.DataFrame,
     outcome: Outcome,
+    train: Subjects | None,
     times: Floats,
     random_state: int,
     tell: Tell,
 ) -> tuple[Floats, list[Any]]:
+    """Predict for every subject by a fit to training rows, or to other folds; and the fits."""
+    if train is not None:
+        tell(f"fitting {baseline.name}")
+        fit = _fit_some(baseline, *train, random_state)
+        return fit.predict_cumulative_incidence(X, times), [fit]
     incidence = np.empty((len(X), len(outcome.causes), len(times)))
     fits: list[Any] = []
     for others, fold in _folds(outcome, random_state):
-        tell(f"fitting {rival.name}, fold {len(fits) + 1} of {FOLDS}")
-        fit = _fit_some(rival, X.iloc[others], outcome.take(others), random_state)
-        incidence[fold] = fit.predict_cumulative_incidence(X.iloc[fold], times)
-        fits.append(fit)
+        tell(f"fitting {baseline.name}, fold {len(fits) + 1} of {FOLDS}")
+        fits.append(_fit_some(baseline, X.iloc[others], outcome.take(others), random_state))
+        incidence[fold] = fits[-1].predict_cumulative_incidence(X.iloc[fold], times)
     return incidence, fits
 
 
-def _fit_some(rival: _Rival, X: pd.DataFrame, outcome: Outcome, random_state: int) -> Any:
+def _fit_some(baseline: _Baseline, X: pd.DataFrame, outcome: Outcome, random_state: int) -> Any:
     """Fit to the rows, or to as many of them, drawn at random, as the baseline is given."""
-    if rival.learning_rows is not None and len(X) > rival.learning_rows:
+    if baseline.learning_rows is not None and len(X) > baseline.learning_rows:
         order = np.random.default_rng(random_state).permutation(len(X))
-        rows = np.sort(order[: rival.learning_rows])
+        rows = np.sort(order[: baseline.learning_rows])
         X, outcome = X.iloc[rows], outcome.take(rows)
-    return rival.make().fit(X, outcome)
+    return baseline.make().fit(X, outcome)
 
 
 def _folds(outcome: Outcome, random_state: int) -> Any:

@@ -23,9 +23,9 @@ from survtrace.plots import (
     plot_scores_over_time,
     plot_stacked,
 )
-from survtrace.report.baselines import FLOOR
+from survtrace.report.baselines import AALEN_JOHANSEN
+from survtrace.report.collected import Summary
 from survtrace.report.patients import Patient
-from survtrace.report.summary import Summary
 
 NARROW, SMALL = (3.3, 5.4), (4.6, 3.4)  # inches: a third and half of the page wide
 MOST_COVARIATES = 20
@@ -70,7 +70,7 @@ def _observed(summary: Summary) -> Image:
     labels = _labels(causes, names)
     plot_stacked(cohort.times, cohort.incidence, labels, unit=names.time_unit, ax=ax)
     _legend_below(figure, ax)
-    ends = _list(
+    ends = ", ".join(
         f"{names.cause(c)} {v:.1%}" for c, v in zip(causes, cohort.incidence[:, -1], strict=True)
     )
     return Image(
@@ -97,13 +97,13 @@ def _history(summary: Summary) -> Image:
 def _differences(summary: Summary) -> Image:
     scores, names = summary.scores, summary.names
     table = scores.differences[scores.differences["score"] == "IBS"]
-    causes, rivals = (list(dict.fromkeys(table[name])) for name in ("cause", "rival"))
+    causes, baselines = (list(dict.fromkeys(table[name])) for name in ("cause", "baseline"))
     middle, low, high = (
-        1000 * table.pivot(index="rival", columns="cause", values=name).loc[rivals, causes]
+        1000 * table.pivot(index="baseline", columns="cause", values=name).loc[baselines, causes]
         for name in ("difference", "low", "high")
     )
     figure, ax = _canvas(SMALL)
-    plot_differences(middle, low, high, rivals, _labels(causes, names), ax=ax)
+    plot_differences(middle, low, high, baselines, _labels(causes, names), ax=ax)
     ax.set_ylabel("SurvTRACE minus baseline, IBS x 1000")
     if sum(map(len, _labels(causes, names))) > MOST_LETTERS:
         ax.tick_params(axis="x", rotation=30)
@@ -120,20 +120,20 @@ def _differences(summary: Summary) -> Image:
 
 
 def _scores(summary: Summary) -> Iterator[Image]:
-    """What knowing the covariates saves of the floor's Brier score; without a floor, the score."""
+    """Brier score saved against Aalen-Johansen; without it, the score itself."""
     scores, names = summary.scores, summary.names
     tables = {
         cause: table.pivot(index="method", columns="time", values="value").loc[scores.methods]
         for cause, table in scores.brier.groupby("cause", sort=False)
     }
-    shown = "Brier score"
-    if FLOOR in scores.methods:
+    shown, reference = "Brier score", AALEN_JOHANSEN
+    if reference in scores.methods:
         shown = "Brier score saved (%)"
         tables = {
-            cause: 100 * (1 - wide.drop(FLOOR) / wide.loc[FLOOR].replace(0, np.nan))
+            cause: 100 * (1 - wide.drop(reference) / wide.loc[reference].replace(0, np.nan))
             for cause, wide in tables.items()
         }
-    # Where hardly anybody has had an event the floor is near 0, and a share of it anything.
+    # Where hardly anybody has had an event the reference is near 0, and a share of it anything.
     limits = _limits((wide.to_numpy() for wide in tables.values()), most=0.96)
     for cause, wide in tables.items():
         figure, ax = _canvas(SMALL)
@@ -142,7 +142,7 @@ def _scores(summary: Summary) -> Iterator[Image]:
         plot_scores_over_time(times, wide.to_numpy(), methods, reference=0, **known, ax=ax)
         ax.set_ylim(limits)
         _legend_below(figure, ax)
-        ends = _list(f"{m} {v:.3g}" for m, v in zip(methods, wide.iloc[:, -1], strict=True))
+        ends = ", ".join(f"{m} {v:.3g}" for m, v in zip(methods, wide.iloc[:, -1], strict=True))
         beyond = (wide < limits[0]).any(axis=None) or (wide > limits[1]).any(axis=None)
         yield Image(
             _uri(figure),
@@ -170,7 +170,7 @@ def _calibration(summary: Summary) -> Iterator[Image]:
             ax=ax,
         )
         ax.locator_params(nbins=5)
-        points = _list(
+        points = ", ".join(
             f"{row.predicted:.1%} and {row.observed:.1%} ({row.low:.1%} to {row.high:.1%})"
             for row in groups.itertuples()
         )
@@ -215,7 +215,7 @@ def _patients(summary: Summary) -> Iterator[Image]:
         above.set_xlabel("")
         above.set_ylim(0, top)
         _legend_below(figure, below)
-        ends = _list(
+        ends = ", ".join(
             f"{names.cause(c)} {v:.1%}"
             for c, v in zip(causes, patient.incidence[:, -1], strict=True)
         )
@@ -264,7 +264,3 @@ def _labels(causes: Any, names: Names) -> list[str]:
 
 def _short(name: str) -> str:
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
-
-
-def _list(parts: Iterator[str]) -> str:
-    return ", ".join(parts)

@@ -6,27 +6,25 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from survtrace.estimator import SurvTRACE
 from survtrace.evaluation.learned_rows import SEEM_LEARNED, holds_learned, looks_learned
 from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.outcome.outcome import Outcome
 
-Floats = NDArray[np.float64]
 Subjects = tuple[pd.DataFrame, Outcome]
 
 
 def check_rows(
     est: SurvTRACE, scored: Subjects, train: Subjects | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Sentences that forbid, and sentences that qualify, a reading of the scores."""
+    """Write sentences that forbid, and sentences that qualify, a reading of the scores."""
     twins = 0 if train is None else shared_subjects(est, scored, train)
     if twins:
         return (
             f"{twins:,} of the {len(scored[1]):,} scored subjects have a twin, covariates and "
             "outcome alike, among the training rows given. If these are the same people, the "
-            "scores below flatter the model. Twins by chance are common only where covariates are "
+            "scores below are too good. Twins by chance are common only where covariates are "
             "few and coarse.",
         ), ()
     if looks_learned(est, scored[1]):
@@ -50,7 +48,7 @@ def check_rows(
 
 
 def shared_subjects(est: SurvTRACE, first: Subjects, second: Subjects) -> int:
-    """How many subjects of the first table have a twin, outcome included, in the second."""
+    """Count subjects of the first table who have a twin, outcome included, in the second."""
     ours, theirs = _fingerprints(est, *first), _fingerprints(est, *second)
     return int(ours.isin(theirs).sum())
 

@@ -13,11 +13,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from survtrace.estimator import SurvTRACE
 from survtrace.naming import Names, card_events, card_words
 from survtrace.persistence import load
-from survtrace.report.baselines import FLOOR
+from survtrace.report.baselines import AALEN_JOHANSEN
+from survtrace.report.collected import Summary, collect
 from survtrace.report.figures import MOST_COVARIATES, draw
 from survtrace.report.progress import progress_of_steps
 from survtrace.report.scores import OURS, Scores
-from survtrace.report.summary import Summary, collect
 from survtrace.tables.files.chunks import written_whole
 
 TITLE = "Report on a SurvTRACE model"
@@ -54,7 +54,7 @@ def write_report(
         Of the page.
     train
         ``(X, y)`` of the training rows: the baselines are fitted on them. Without them they are
-        cross-fitted on the scored subjects, which the page says.
+        cross-fitted on the scored subjects, and the page states it.
     n_repeats
         Shuffles of each covariate, for its importance.
     random_state
@@ -98,7 +98,7 @@ def render(summary: Summary, *, title: str | None = None) -> str:
         glance=_glance(summary),
         score_tables=list(_score_tables(summary.scores)),
         differences=_differences(summary.scores),
-        saved=FLOOR in summary.scores.methods,
+        saved=AALEN_JOHANSEN in summary.scores.methods,
         calibration=list(_calibration(summary)),
         importance=_importance(summary),
         most_covariates=MOST_COVARIATES,
@@ -198,7 +198,7 @@ def _pick(table: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
 
 
 def _glance(summary: Summary) -> list[dict[str, Any]]:
-    """A row for each cause: the most important numbers, and who wins."""
+    """A row for each cause: the most important numbers, and how it compares."""
     scores, rows = summary.scores, []
     for place in summary.cohort.events.itertuples():
         own = _pick(scores.table, method=OURS, cause=place.cause)
@@ -211,22 +211,22 @@ def _glance(summary: Summary) -> list[dict[str, Any]]:
                 "predicted": _ends(_pick(there, score="predicted"))[0],
                 "observed": _ends(_pick(there, score="observed"))[0],
                 "verdicts": [
-                    _verdict(scores, place.cause, rival)
-                    for rival in scores.methods
-                    if rival != OURS
+                    _verdict(scores, place.cause, baseline)
+                    for baseline in scores.methods
+                    if baseline != OURS
                 ],
             }
         )
     return rows
 
 
-def _verdict(scores: Scores, cause: Any, rival: str) -> str:
+def _verdict(scores: Scores, cause: Any, baseline: str) -> str:
     names = ("difference", "low", "high")
-    gap = _ends(_pick(scores.differences, cause=cause, rival=rival, score="IBS"), names)
+    gap = _ends(_pick(scores.differences, cause=cause, baseline=baseline, score="IBS"), names)
     if not np.isfinite(gap[0]):
         return NONE
     if gap[1] <= 0 <= gap[2]:
-        return "not told apart"
+        return "unclear"
     return "better" if gap[0] < 0 else "worse"
 
 
@@ -251,10 +251,10 @@ def _differences(scores: Scores) -> list[dict[str, Any]]:
     groups = []
     for cause in dict.fromkeys(gaps["cause"]):
         rows = []
-        for rival in dict.fromkeys(gaps["rival"]):
-            own = _pick(gaps, cause=cause, rival=rival)
+        for baseline in dict.fromkeys(gaps["baseline"]):
+            own = _pick(gaps, cause=cause, baseline=baseline)
             brier, order = (_ends(_pick(own, score=kind), names) for kind in ("IBS", "C"))
-            rows.append((rival, interval(brier, 1000, 2), interval(order)))
+            rows.append((baseline, interval(brier, 1000, 2), interval(order)))
         groups.append({"cause": cause, "rows": rows})
     return groups
 

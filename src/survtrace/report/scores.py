@@ -1,33 +1,25 @@
-"""Scores of the estimator and its rivals on the same subjects, and their paired differences."""
+"""Scores of the estimator and the baselines on the same subjects, and their paired differences."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from survtrace.estimator import SurvTRACE
-from survtrace.evaluation import evaluate
-from survtrace.metrics import (
-    Score,
-    brier_score,
-    calibration_curve,
-    compare,
-    concordance_cause_specific,
-    integrated_brier_score,
-)
-from survtrace.report.baselines import FLOOR, Foretold, Rivals, foretell
+from survtrace.evaluation.score_table import Row, default_horizons, score_rows, score_table
+from survtrace.metrics import CensoringSurvival, brier_score, calibration_curve, compare
+from survtrace.report.baselines import AALEN_JOHANSEN, Baselines, predict_baselines
 from survtrace.report.overlap import Subjects
 from survtrace.report.progress import Tell, say_nothing
 from survtrace.tables.outcome.outcome import Outcome
 
 Floats = NDArray[np.float64]
 OURS = "SurvTRACE"
-NOBODY = Rivals(
-    foretold={},
+NONE = Baselines(
+    incidences={},
     fitted="Nothing is compared on rows that the model has learned from.",
     notes=(),
     left_out=(),
@@ -44,11 +36,11 @@ class Scores:
     horizons
         The quartiles of the event times.
     table
-        What `evaluate` says of each method: columns ``method``, ``cause``, ``score``, ``horizon``,
+        As from `evaluate`, of each method: columns ``method``, ``cause``, ``score``, ``horizon``,
         ``value``, ``low`` and ``high``.
     differences
-        SurvTRACE minus each rival on the same subjects: columns ``cause``, ``rival``, ``score``
-        ("IBS", or "C" at the middle horizon), ``difference``, ``low`` and ``high``.
+        SurvTRACE minus each baseline on the same subjects: columns ``cause``, ``baseline``,
+        ``score`` ("IBS", or "C" at the middle horizon), ``difference``, ``low`` and ``high``.
     brier
         Brier score over time: columns ``method``, ``cause``, ``time`` and ``value``.
     calibration
@@ -75,7 +67,7 @@ class Scores:
 
     @property
     def methods(self) -> list[str]:
-        """SurvTRACE, and the rivals that could be fitted."""
+        """SurvTRACE, and the baselines that could be fitted."""
         return list(dict.fromkeys(self.table["method"]))
 
 
@@ -103,92 +95,78 @@ def score(
     >>> score(est, X[300:], read_outcome(y[300:]), None, random_state=0).horizons.shape
     (3,)
     """
-    tell("scoring SurvTRACE")
-    own = evaluate(est, X, outcome, random_state=random_state)
-    horizons = own["horizon"].dropna().unique().astype(np.float64)
-    grid = est.score_times_[est.score_times_ <= est.censoring_.last_usable]
+    tell(f"scoring {OURS}")
+    horizons, grid = default_horizons(outcome), est.censoring_.usable(est.score_times_)
     times = np.union1d(horizons, grid)
-    rivals = NOBODY
+    known = (times, est.causes_, horizons, grid, est.censoring_)
+    incidences = {OURS: est.predict_cumulative_incidence(X, times)}
+    rows = {OURS: score_rows(outcome, incidences[OURS], *known, random_state=random_state)}
+    baselines = NONE
     if with_baselines:
-        rivals = foretell(est, X, outcome, train, times, random_state, tell)
-    ours = est.predict_cumulative_incidence(X, times)
-    alike = (list(est.causes_), est.censoring_, est.score_times_, est.zero_duration)
-    methods = {OURS: Foretold(times, ours, *alike), **rivals.foretold}
-    tables = {OURS: own}
-    for name, rival in rivals.foretold.items():
+        baselines = predict_baselines(est, X, outcome, train, times, random_state, tell)
+    for name, incidence in baselines.incidences.items():
         tell(f"scoring {name}")
-        evaluated: Any = rival
-        found = evaluate(evaluated, X, outcome, horizons=horizons, random_state=random_state)
-        tables[name] = _without_order(found) if name == FLOOR else found
-    table = pd.concat([each.assign(method=name) for name, each in tables.items()])
+        incidences[name] = incidence
+        rows[name] = score_rows(outcome, incidence, *known, random_state=random_state)
+    tables = {name: score_table(found).assign(method=name) for name, found in rows.items()}
+    if AALEN_JOHANSEN in tables:
+        tables[AALEN_JOHANSEN] = _without_order(tables[AALEN_JOHANSEN])
     middle = float(horizons[len(horizons) // 2])
+    on_grid = {name: each[..., np.searchsorted(times, grid)] for name, each in incidences.items()}
     return Scores(
         horizons,
-        table.reset_index(drop=True),
-        _differences(methods, outcome, middle, grid),
-        _brier_over_time(methods, outcome, grid),
-        _calibration(methods[OURS], outcome, middle),
-        rivals.fitted,
-        rivals.notes,
-        rivals.left_out,
+        pd.concat(tables.values(), ignore_index=True),
+        _differences(rows, middle),
+        _brier_over_time(on_grid, outcome, grid, est.censoring_),
+        _calibration(incidences[OURS][..., np.searchsorted(times, middle)], outcome, middle),
+        baselines.fitted,
+        baselines.notes,
+        baselines.left_out,
     )
 
 
 def _without_order(table: pd.DataFrame) -> pd.DataFrame:
-    """Whoever says the same of everybody ranks nobody: C and AUC are a half by definition.
+    """Set C and AUC of a baseline without covariates to a half: it ranks nobody.
 
-    Cross-fitted, it says slightly different things of different folds, whose order means nothing.
+    Cross-fitted, its predictions differ a little between folds, whose order means nothing.
     """
     ranking = table["score"].isin(["C", "AUC"])
     half = {name: table[name].mask(ranking, 0.5) for name in ("value", "low", "high")}
     return table.assign(**half)
 
 
-def _differences(
-    methods: dict[str, Foretold], outcome: Outcome, horizon: float, grid: Floats
+def _differences(rows: dict[str, list[Row]], horizon: float) -> pd.DataFrame:
+    """Compare the integrated Brier score, and the concordance where a baseline ranks subjects."""
+    scores = {name: {row[:3]: row.value for row in found} for name, found in rows.items()}
+    ours, compared = scores.pop(OURS), []
+    for cause in dict.fromkeys(row.cause for row in rows[OURS]):
+        for name, theirs in scores.items():
+            for kind, by in (("IBS", None), ("C", horizon)):
+                if name == AALEN_JOHANSEN and kind == "C":
+                    continue
+                gap = compare(ours[cause, kind, by], theirs[cause, kind, by])
+                compared.append((cause, name, kind, gap.difference, gap.low, gap.high))
+    columns = ["cause", "baseline", "score", "difference", "low", "high"]
+    return pd.DataFrame(compared, columns=columns)
+
+
+def _brier_over_time(
+    methods: dict[str, Floats], outcome: Outcome, grid: Floats, censoring: CensoringSurvival
 ) -> pd.DataFrame:
-    rows = []
-    ours = methods[OURS]
-    for k, cause in enumerate(ours.causes_):
-        known = {"cause": cause, "y_train": ours.censoring_}
-
-        def brier(method: Foretold, k: int = k, known: dict[str, Any] = known) -> Score:
-            incidence = method.predict_cumulative_incidence(None, grid)[:, k]
-            return integrated_brier_score(outcome, incidence, grid, **known)
-
-        def concordance(method: Foretold, k: int = k, known: dict[str, Any] = known) -> Score:
-            incidence = method.predict_cumulative_incidence(None, [horizon])[:, k, 0]
-            return concordance_cause_specific(outcome, incidence, horizon, **known)
-
-        for name, rival in methods.items():
-            if name == OURS:
-                continue
-            kinds = {"IBS": brier} if name == FLOOR else {"IBS": brier, "C": concordance}
-            for kind, of in kinds.items():
-                gap = compare(of(ours), of(rival))
-                rows.append((cause, name, kind, gap.difference, gap.low, gap.high))
-    columns = ["cause", "rival", "score", "difference", "low", "high"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def _brier_over_time(methods: dict[str, Foretold], outcome: Outcome, grid: Floats) -> pd.DataFrame:
     pieces = []
-    for name, method in methods.items():
-        incidence = method.predict_cumulative_incidence(None, grid)
-        for k, cause in enumerate(method.causes_):
-            known = {"cause": cause, "y_train": method.censoring_}
-            value = brier_score(outcome, incidence[:, k], grid, **known)
+    for name, incidence in methods.items():
+        for k, cause in enumerate(outcome.causes):
+            value = brier_score(outcome, incidence[:, k], grid, cause=cause, y_train=censoring)
             pieces.append(
                 pd.DataFrame({"method": name, "cause": cause, "time": grid, "value": value})
             )
     return pd.concat(pieces, ignore_index=True)
 
 
-def _calibration(ours: Foretold, outcome: Outcome, horizon: float) -> pd.DataFrame:
-    """Groups large enough for some events each."""
-    incidence = ours.predict_cumulative_incidence(None, [horizon])[..., 0]
+def _calibration(incidence: Floats, outcome: Outcome, horizon: float) -> pd.DataFrame:
+    """Compare predicted and observed incidence in groups large enough for some events each."""
     pieces = []
-    for k, cause in enumerate(ours.causes_):
+    for k, cause in enumerate(outcome.causes):
         struck = ((outcome.event == k + 1) & (outcome.duration <= horizon)).sum()
         groups = int(np.clip(struck // EVENTS_PER_GROUP, FEWEST_GROUPS, MOST_GROUPS))
         curve = calibration_curve(outcome, incidence[:, k], horizon, cause=cause, groups=groups)

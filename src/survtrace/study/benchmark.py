@@ -14,10 +14,11 @@ from survtrace.errors import SettingError
 from survtrace.inspection import clean_subjects
 from survtrace.metrics import corrected_t_test
 from survtrace.naming import default_cause_name
-from survtrace.study.presets import CONCORDANCE, FLOOR, FOREST, OWN_TABLE, PRESETS, survtrace
+from survtrace.study.presets import FOREST, OWN_TABLE, PRESETS, SIMPLE, survtrace
 from survtrace.study.protocol import SEER, Task, load_task, random_splits
+from survtrace.study.published import CONCORDANCE
 from survtrace.study.runner import Job, Method, run_jobs
-from survtrace.study.search import Choice, search_settings, searched_settings
+from survtrace.study.setting_search import Choice, search_settings, searched_settings
 from survtrace.study.tables import as_latex, as_markdown, compare_with, differences, summarise
 from survtrace.tables.files.formats import read_table, split_outcome
 from survtrace.tables.files.reading import Reading
@@ -54,7 +55,7 @@ def run_study(
     today
         Also run today's peers, where the study has some.
     search
-        Choose the rivals' settings anew on validation rows, instead of taking those in
+        Choose the baselines' settings anew on validation rows, instead of taking those in
         searched.json.
     seer
         A SEER export of the user's own, one data set more.
@@ -115,14 +116,13 @@ def compare_on_table(
     jobs = [Job(own.name, method, split) for method in methods for split in range(n_splits)]
     scores = run_jobs(jobs, methods, folder, settings=settings, load=lambda name: own)
     tables = _write_tables(scores, (*CONCORDANCE, "IBS"), folder)
-    rivals = [name for name in methods if name != "SurvTRACE"]
-    sentences = [_verdict(scores, rival) for rival in rivals] + _ridges(jobs, folder) + left_out
-    return tables + "\n" + "\n".join(sentences)
+    verdicts = [_verdict(scores, name) for name in methods if name != "SurvTRACE"]
+    return tables + "\n" + "\n".join([*verdicts, *_ridges(jobs, folder), *left_out])
 
 
 def _baselines(n_subjects: int) -> tuple[dict[str, Callable[..., object]], list[str]]:
     """SurvTRACE and the baselines a table of this size can be given, and what is left out."""
-    methods: dict[str, Callable[..., object]] = {"SurvTRACE": survtrace, **FLOOR}
+    methods: dict[str, Callable[..., object]] = {"SurvTRACE": survtrace, **SIMPLE}
     if find_spec("sksurv") is None:
         why = "it needs scikit-survival (pip install 'survtrace[baselines]')"
         return methods, [f"CS-RSF, a random survival forest, is left out: {why}."]
@@ -133,7 +133,7 @@ def _baselines(n_subjects: int) -> tuple[dict[str, Callable[..., object]], list[
 
 
 def _ridges(jobs: Sequence[Job], folder: Path) -> list[str]:
-    """Say which ridges were chosen, over all splits."""
+    """Write which ridges were chosen, over all splits."""
     found: dict[str, list[dict[str, float]]] = {}
     for job in jobs:
         ridges = json.loads((folder / "jobs" / job.file).read_text()).get("ridges")
@@ -187,15 +187,15 @@ def _write_tables(scores: pd.DataFrame, columns: Sequence[str], folder: Path) ->
     return tables
 
 
-def _verdict(scores: pd.DataFrame, rival: str) -> str:
+def _verdict(scores: pd.DataFrame, baseline: str) -> str:
     """One sentence on SurvTRACE against a baseline, by integrated Brier score."""
     over_causes = scores.pivot_table("IBS", index="split", columns="method")
-    changes = (over_causes["SurvTRACE"] - over_causes[rival]).to_numpy()
+    changes = (over_causes["SurvTRACE"] - over_causes[baseline]).to_numpy()
     found = corrected_t_test(changes, test_fraction=0.3)
-    change = 100 * found.difference / over_causes[rival].mean()
+    change = 100 * found.difference / over_causes[baseline].mean()
     better = "lower" if change < 0 else "higher"
-    told = "" if found.p_value < 0.05 else "; the splits do not tell the two apart"
+    told = "" if found.p_value < 0.05 else "; no clear difference over these splits"
     return (
-        f"SurvTRACE's integrated Brier score is {abs(change):.1f} % {better} than {rival}'s "
+        f"SurvTRACE's integrated Brier score is {abs(change):.1f} % {better} than {baseline}'s "
         f"(p = {found.p_value:.2g} over {len(changes)} splits, corrected for their overlap{told})."
     )

@@ -11,6 +11,7 @@ from survtrace import baselines
 from survtrace.datasets.public import PUBLIC
 from survtrace.estimator import SurvTRACE
 from survtrace.settings import IPS_FORMS
+from survtrace.study.published import CONCORDANCE
 from survtrace.study.runner import Method
 
 QUIET = {"verbose": False}
@@ -67,7 +68,7 @@ ABLATION: dict[str, Method] = {
     "paper's network": partial(survtrace, **PAPER_NETWORK),
 }
 IPS: dict[str, Method] = {form: partial(survtrace, ips=form, n_members=1) for form in IPS_FORMS}
-FLOOR: dict[str, Method] = {
+SIMPLE: dict[str, Method] = {
     "Aalen-Johansen": partial(without_seed, baselines.AalenJohansen),
     "CS-CPH": partial(without_seed, baselines.CauseSpecificCox),
 }
@@ -87,7 +88,7 @@ PAPER_SINGLE: dict[str, Method] = {
     "DSM": partial(seeded, baselines.DeepSurvivalMachines),
 }
 PAPER_COMPETING: dict[str, Method] = {
-    **FLOOR,
+    **SIMPLE,
     "CS-PC-Hazard": partial(cause_specific, baselines.PCHazard),
     "DeepHit": partial(seeded, baselines.DeepHit),
     "DSM": partial(seeded, baselines.DeepSurvivalMachines),
@@ -98,7 +99,6 @@ COMPRISK: dict[str, Method] = {
     "Fine-Gray": partial(without_seed, baselines.FineGray),
 }
 
-CONCORDANCE = ("C25", "C50", "C75")
 BRIER = ("B25", "B50", "B75", "IBS")
 
 PRESETS: dict[str, Preset] = {
@@ -116,5 +116,5 @@ PRESETS: dict[str, Preset] = {
         (*CONCORDANCE, *BRIER),
         peers=BOOSTING,
     ),
-    "robust": Preset(tuple(PUBLIC), {"SurvTRACE": survtrace, **FLOOR}, (*CONCORDANCE, "IBS")),
+    "robust": Preset(tuple(PUBLIC), {"SurvTRACE": survtrace, **SIMPLE}, (*CONCORDANCE, "IBS")),
 }

@@ -21,7 +21,7 @@ from survtrace.datasets import (
 from survtrace.datasets.download import data_folders
 from survtrace.datasets.public import PUBLIC
 from survtrace.errors import DataError
-from survtrace.metrics.weights import Ties
+from survtrace.metrics.censoring import Ties
 from survtrace.tables.outcome.outcome import read_outcome
 
 Rows = NDArray[np.int64]
@@ -89,7 +89,7 @@ def load_task(name: str) -> Task:
     """A task by name: metabric, support, flchain, simulated, linear, or a table of `load_public`.
 
     "seer:" and a path is a SEER export, treated as in the paper. "linear" is simulated without
-    interactions: a cohort after Cox's heart. ":val" behind a name hides test rows.
+    interactions, as Cox's regression assumes. ":val" behind a name hides test rows.
 
     Examples
     --------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-HORIZONS = ("C25", "C50", "C75")
+CONCORDANCE = ("C25", "C50", "C75")
 
 Printed = Mapping[str, tuple[float | None, float | None, float | None]]
 
@@ -58,7 +58,7 @@ def printed(data: str, cause: object, method: str, score: str) -> float | None:
     >>> printed("metabric", 1, "SurvTRACE", "C25"), printed("flchain", 1, "SurvTRACE", "C25")
     (0.728, None)
     """
-    if score not in HORIZONS:
+    if score not in CONCORDANCE:
         return None
     row = PUBLISHED.get((data, str(cause)), {}).get(method)
-    return None if row is None else row[HORIZONS.index(score)]
+    return None if row is None else row[CONCORDANCE.index(score)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,17 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from survtrace.metrics import (
-    aalen_johansen_calibration,
-    brier_score,
-    concordance_cause_specific,
-    concordance_paper,
-    integrated_brier_score,
-)
+from survtrace.evaluation.score_table import score_rows
+from survtrace.metrics import aalen_johansen_calibration, censoring_survival, concordance_paper
+from survtrace.metrics.inputs import read_outcome
 from survtrace.study.protocol import Split, Task
-from survtrace.tables.outcome.outcome import read_outcome
 
 SCORES = ("C25", "C50", "C75", "B25", "B50", "B75", "IBS", "AJ", "truth")
+WEIGHTED = ("C25", "B25", "C50", "B50", "C75", "B75", "IBS")  # in the order of `score_rows`
 
 
 def score_method(method: Any, task: Task, split: Split) -> tuple[pd.DataFrame, dict[str, float]]:
@@ -47,33 +42,25 @@ def score_method(method: Any, task: Task, split: Split) -> tuple[pd.DataFrame, d
 
 def score_predictions(incidence: NDArray[np.float64], task: Task, split: Split) -> pd.DataFrame:
     """Scores of the test rows' incidences, (subject, cause, time), at horizons, then grid."""
-    rows = [
-        {"cause": cause, **_score_cause(incidence[:, k], cause, k, task, split)}
-        for k, cause in enumerate(read_outcome(task.y).causes)
-    ]
-    return pd.DataFrame(rows, columns=["cause", *SCORES])
-
-
-def _score_cause(
-    incidence: NDArray[np.float64], cause: Any, k: int, task: Task, split: Split
-) -> dict[str, float]:
     horizons, grid = task.times(split)
-    at_horizons, on_grid = incidence[:, : len(horizons)], incidence[:, len(horizons) :]
-    y = task.y.iloc[split.test]
-    known = {"cause": cause, "y_train": task.y.iloc[split.train]}
-    weighted = {**known, "ties": task.ties}
-    concordance: Callable[..., float] = partial(concordance_paper, **weighted)
-    if len(read_outcome(task.y).causes) > 1:
-        concordance = partial(concordance_cause_specific, **known)
-    ranks = [concordance(y, at_horizons[:, j], horizon) for j, horizon in enumerate(horizons)]
-    errors = brier_score(y, at_horizons, horizons, **weighted)
-    scores = {
-        **dict(zip(("C25", "C50", "C75"), map(float, ranks), strict=True)),
-        **dict(zip(("B25", "B50", "B75"), map(float, errors), strict=True)),
-        "IBS": float(integrated_brier_score(y, on_grid, grid, **weighted)),
-        "AJ": float(np.sqrt(aalen_johansen_calibration(y, on_grid, grid, cause=cause))),
+    outcome, causes = read_outcome(task.y.iloc[split.test]), read_outcome(task.y).causes
+    known: dict[str, Any] = {
+        "horizons": horizons,
+        "grid": grid,
+        "censoring": censoring_survival(task.y.iloc[split.train]),
+        "scores": ("C", "Brier", "IBS"),
+        "ties": task.ties,
     }
-    if task.truth is not None:
-        true = task.truth.take(split.test).incidence(grid)[:, k]
-        scores["truth"] = float(np.sqrt(np.mean((on_grid - true) ** 2)))
-    return scores
+    if len(causes) == 1:
+        known["concordance"] = partial(concordance_paper, ties=task.ties)
+    times, rows = np.concatenate([horizons, grid]), []
+    for k, cause in enumerate(causes):
+        found = score_rows(outcome, incidence[:, [k]], times, [cause], **known)
+        row = {"cause": cause, **dict(zip(WEIGHTED, (float(x.value) for x in found), strict=True))}
+        on_grid = incidence[:, k, len(horizons) :]
+        row["AJ"] = np.sqrt(aalen_johansen_calibration(outcome, on_grid, grid, cause=cause))
+        if task.truth is not None:
+            true = task.truth.take(split.test).incidence(grid)[:, k]
+            row["truth"] = np.sqrt(np.mean((on_grid - true) ** 2))
+        rows.append(row)
+    return pd.DataFrame(rows, columns=["cause", *SCORES])

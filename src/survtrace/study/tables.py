@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 
 from survtrace.metrics import corrected_t_test
-from survtrace.study.published import printed
+from survtrace.study.published import CONCORDANCE, printed
 from survtrace.study.scoring import SCORES
 
-HIGHER_IS_BETTER = ("C25", "C50", "C75")
 SECONDS = ("fit_seconds", "predict_seconds")
 
 
@@ -27,7 +26,7 @@ def summarise(scores: pd.DataFrame, seconds: pd.DataFrame | None = None) -> pd.D
     >>> summarise(scores)[["method", "C25 rank", "IBS rank"]].values.tolist()
     [['a', 1, 2], ['b', 2, 1]]
     """
-    shown = [name for name in SCORES if name in scores and scores[name].notna().any()]
+    shown = _present(scores)
     groups = scores.groupby(["data", "cause", "method"], sort=False)[shown]
     mean, deviation = groups.mean(), groups.std()
     table = mean.copy()
@@ -35,7 +34,7 @@ def summarise(scores: pd.DataFrame, seconds: pd.DataFrame | None = None) -> pd.D
         ranks = (
             mean[name]
             .groupby(level=["data", "cause"])
-            .rank(ascending=name not in HIGHER_IS_BETTER, method="min")
+            .rank(ascending=name not in CONCORDANCE, method="min")
         )
         table[f"{name} sd"], table[f"{name} rank"] = deviation[name], ranks.astype("Int64")
     table = table.reset_index()
@@ -54,7 +53,7 @@ def compare_with(
     """
     rows = []
     index = ["data", "cause", "split"]
-    shown = [name for name in SCORES if name in scores and scores[name].notna().any()]
+    shown = _present(scores)
     own = scores[scores["method"] == reference].set_index(index)
     for method, theirs in scores[scores["method"] != reference].groupby("method", sort=False):
         changes = theirs.set_index(index)[shown] - own[shown]
@@ -118,6 +117,10 @@ def differences(comparison: pd.DataFrame, columns: Sequence[str]) -> str:
             lines.append(f"| {method} | {' | '.join(cells)} |")
         parts.append("\n".join(lines))
     return "\n\n".join(parts) + "\n"
+
+
+def _present(scores: pd.DataFrame) -> list[str]:
+    return [name for name in SCORES if name in scores and scores[name].notna().any()]
 
 
 def _groups(table: pd.DataFrame) -> Iterator[tuple[str, object, pd.DataFrame]]:

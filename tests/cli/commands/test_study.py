@@ -97,5 +97,7 @@ def test_benchmark_passes_on_what_it_is_told(survtrace, tmp_path, monkeypatch):
 
 
 def test_figures_are_named(survtrace, tmp_path, monkeypatch):
-    monkeypatch.setattr("survtrace.study.figures.paper_figures", lambda *_: [tmp_path / "a.png"])
+    monkeypatch.setattr(
+        "survtrace.study.paper_figures.paper_figures", lambda *_: [tmp_path / "a.png"]
+    )
     assert survtrace("figures", "--out", tmp_path) == (0, "", f"wrote {tmp_path / 'a.png'}\n")

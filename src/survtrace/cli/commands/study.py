@@ -100,7 +100,7 @@ def benchmark(
     quiet: Quiet = False,
 ) -> None:
     """Rerun a study: data sets x methods x splits; killed and started again, it goes on."""
-    from survtrace.study.benchmark import run_study  # loads the rivals' libraries
+    from survtrace.study.benchmark import run_study  # loads the baselines' libraries
 
     with screen.hushed(quiet):
         tables = run_study(
@@ -115,7 +115,7 @@ def figures(
     quiet: Quiet = False,
 ) -> None:
     """Draw the paper's figures: attention and curves of METABRIC patients, and the ablation."""
-    from survtrace.study.figures import paper_figures
+    from survtrace.study.paper_figures import paper_figures
 
     for path in paper_figures(out, ablation):
         screen.say(f"wrote {path}", quiet=quiet)

@@ -1,4 +1,4 @@
-"""Chooses each method's settings on validation rows, so that nobody is a straw man."""
+"""Choose each method's settings on validation rows, so that every method is at its best."""
 
 from __future__ import annotations
 

@@ -195,12 +195,12 @@ def patients_figure(
     for ax, (kind, row) in zip(axes, middle_patients(y).items(), strict=True):
         patient, duration = X.iloc[[row]], y["duration"].iloc[row]
         own, spread = est.predict_survival_function(patient, times, return_std=True)
-        rival = cox.predict_survival_function(patient, times)
+        baseline = cox.predict_survival_function(patient, times)
         plot_survival(
             times,
-            np.vstack([own, rival]),
+            np.vstack([own, baseline]),
             ["SurvTRACE (band: two deviations between members)", "CPH"],
-            deviation=np.vstack([spread, np.full_like(rival, np.nan)]),
+            deviation=np.vstack([spread, np.full_like(baseline, np.nan)]),
             unit=unit,
             title=f"{kind} patient, {ENDS[kind]} at {duration:.0f} {unit}".rstrip(),
             ax=ax,

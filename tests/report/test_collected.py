@@ -8,7 +8,7 @@ from survtrace import DataError
 from survtrace.evaluation import evaluate
 from survtrace.explain import permutation_importance
 from survtrace.report import collect
-from survtrace.report.cohort import describe
+from survtrace.report.description import describe
 from survtrace.report.patients import choose_patients
 from survtrace.tables.outcome.outcome import read_outcome
 
@@ -30,7 +30,7 @@ def test_a_difference_is_that_of_the_scores(report):
     whole = scores.table[scores.table["score"] == "IBS"]
     value = whole.set_index(["method", "cause"])["value"].to_dict()
     for gap in scores.differences[scores.differences["score"] == "IBS"].itertuples():
-        expected = value["SurvTRACE", gap.cause] - value[gap.rival, gap.cause]
+        expected = value["SurvTRACE", gap.cause] - value[gap.baseline, gap.cause]
         assert gap.difference == pytest.approx(expected)
         assert gap.low <= gap.difference <= gap.high
 

@@ -1,4 +1,4 @@
-"""Everything the page says, in numbers and frames; nothing here knows of HTML or figures."""
+"""Everything the page shows, in numbers and frames; no HTML or figures here."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ import pandas as pd
 from survtrace.errors import DataError, DataWarning, LearnedRowsWarning
 from survtrace.estimator import SurvTRACE
 from survtrace.explain import covariate_relevance, faithfulness, permutation_importance
-from survtrace.explain.inputs import read_frame
+from survtrace.explain.frame import read_frame
 from survtrace.naming import Names, names_of
-from survtrace.report.cohort import CohortSummary, describe
-from survtrace.report.fit import FitSummary, describe_fit
+from survtrace.report.description import CohortSummary, FitSummary, describe, describe_fit
 from survtrace.report.overlap import Subjects, check_rows
 from survtrace.report.patients import Patients, choose_patients
 from survtrace.report.progress import Tell, say_nothing
@@ -32,7 +31,7 @@ MOST_SHUFFLED, FEWEST_SUBJECTS = 50_000, 1_000  # rows predicted for importance;
 
 @dataclass(frozen=True, eq=False)
 class Importance:
-    """What the predictions rely on, and whether attention says the same.
+    """What the predictions rely on, and whether attention agrees.
 
     Attributes
     ----------
@@ -96,7 +95,7 @@ def collect(
     random_state: int = 0,
     tell: Tell = say_nothing,
 ) -> Summary:
-    """Gather what there is to say about an estimator on subjects it has not seen.
+    """Collect what a report shows about an estimator on subjects it has not seen.
 
     Parameters
     ----------
@@ -105,13 +104,13 @@ def collect(
     X, y
         Subjects to score on.
     train
-        ``(X, y)`` of the training rows: on them the rivals are fitted.
+        ``(X, y)`` of the training rows: on them the baselines are fitted.
     n_repeats
         Shuffles of each covariate, for its importance.
     random_state
         Seed of folds, resamples and shuffles.
     tell
-        Told in words what is being done.
+        Called with each step in words.
 
     Examples
     --------
@@ -139,7 +138,7 @@ def collect(
         patients = choose_patients(est, frame, main, random_state)
     return Summary(
         alerts=alerts,
-        remarks=(*remarks, *_said(caught)),
+        remarks=(*remarks, *_sentences(caught)),
         cohort=cohort,
         learned=None if rows is None else describe(est, *rows),
         scores=scores,
@@ -157,8 +156,8 @@ def collect(
     )
 
 
-def _said(caught: list[warnings.WarningMessage]) -> list[str]:
-    """Our own warnings, each once, as sentences of the page; others are given again."""
+def _sentences(caught: list[warnings.WarningMessage]) -> list[str]:
+    """Turn our own warnings, each once, into sentences of the page; issue others again."""
     for each in caught:
         if not issubclass(each.category, DataWarning):
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataError
 from survtrace.estimator import SurvTRACE
-from survtrace.explain.inputs import read_frame
+from survtrace.explain.frame import read_frame
 from survtrace.metrics.comparison import checked_level
 
 Floats = NDArray[np.float64]
