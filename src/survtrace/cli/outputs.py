@@ -1,4 +1,4 @@
-"""Where a command may write: never over an input, over other files only with --force."""
+"""Check where a command may write: never over an input, over other files only with --force."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 STANDARD = Path("-")
 JSON_BYTES = 2**20  # room for estimator.json
+MISSING_OR_TAKEN = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
+WRONG_PATH = (*MISSING_OR_TAKEN, PermissionError)
 
 
 def require_free(
@@ -67,7 +69,7 @@ def require_free_model(
 
 
 def require_writable(out: Path, n_bytes: int = 0, *, option: str = "--out") -> None:
-    """Refuse a place where nothing can be made, or with too little room, by trying it."""
+    """Refuse a path where nothing can be written, or with too little room, by trying it."""
     parent = _nearest_folder(out.absolute().parent)
     try:
         with tempfile.TemporaryDirectory(dir=parent, prefix=".survtrace-"):
@@ -95,7 +97,7 @@ def save_model(est: SurvTRACE, out: Path) -> None:
 
 @contextmanager
 def _rescued(out: Path, error: Any) -> Iterator[Path]:
-    """A path among the temporary files, named to the user in the error that follows."""
+    """Yield a path among the temporary files; the error that follows names it."""
     reason = getattr(error, "strerror", None) or error
     try:
         path = Path(tempfile.mkdtemp(prefix="survtrace-")) / out.name
@@ -112,31 +114,18 @@ def _rescued(out: Path, error: Any) -> Iterator[Path]:
     ) from error
 
 
-def words_for(error: OSError) -> str | None:
-    """What to tell a user of an error of the file system; None if it is none of theirs."""
-    theirs = (
-        errno.ENOENT,
-        errno.EEXIST,
-        errno.EISDIR,
-        errno.ENOTDIR,
-        errno.EACCES,
-        errno.EPERM,
-        errno.EROFS,
-        errno.ENOSPC,
-        errno.EDQUOT,
-        errno.EFBIG,
-        errno.ENAMETOOLONG,
-    )
-    if error.errno not in theirs:
-        return None
-    place = f"{error.filename}: " if error.filename else ""
+def file_error_message(error: OSError) -> str | None:
+    """Return the message for an error of the file system; None if the user cannot mend it."""
+    path = f"{error.filename}: " if error.filename else ""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return f"{place}{error.strerror}. Make room, or choose another place."
-    return f"{place}{error.strerror}. Choose another path."
+        return f"{path}{error.strerror}. Make room, or choose another place."
+    if isinstance(error, WRONG_PATH) or error.errno in (errno.EROFS, errno.ENAMETOOLONG):
+        return f"{path}{error.strerror}. Choose another path."
+    return None
 
 
 def beside(out: Path, ending: str) -> Path:
-    """A path next to another, whose name begins with its name.
+    """Append an ending to the name of a path.
 
     Examples
     --------
@@ -148,17 +137,16 @@ def beside(out: Path, ending: str) -> Path:
 
 
 def _is_within(out: Path, source: Path) -> bool:
-    """Whether a path is another, by any link, or lies inside it."""
+    """Check whether a path is another, by any link, or lies inside it."""
     if not source.exists():
         return False
     inside = (out.parent.resolve() / out.name).parents if source.is_dir() else ()
-    places = [out, *inside]
-    return any(place.exists() and os.path.samefile(place, source) for place in places)
+    return any(path.exists() and os.path.samefile(path, source) for path in (out, *inside))
 
 
 def _nearest_folder(path: Path) -> Path:
-    """The path itself, or the nearest of its parents that exists."""
-    return next(place for place in (path, *path.parents) if os.path.lexists(place))
+    """Return the path itself, or the nearest of its parents that exists."""
+    return next(parent for parent in (path, *path.parents) if os.path.lexists(parent))
 
 
 def _size(n_bytes: int) -> str:

@@ -1,4 +1,4 @@
-"""The command fit: rows to learn from, the model and the rows set aside, all safely written."""
+"""The command fit: learn from a table, write the model and the rows held out."""
 
 from __future__ import annotations
 

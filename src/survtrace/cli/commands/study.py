@@ -100,7 +100,7 @@ def benchmark(
     quiet: Quiet = False,
 ) -> None:
     """Rerun a study: data sets x methods x splits; killed and started again, it goes on."""
-    from survtrace.study.benchmark import run_study  # loads the rivals' libraries
+    from survtrace.study.benchmark import run_study  # loads the baselines' libraries
 
     with screen.hushed(quiet):
         tables = run_study(
