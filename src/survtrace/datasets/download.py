@@ -1,4 +1,4 @@
-"""A published file is found on this machine, or downloaded once and checked."""
+"""Find a published file on this machine, or download it once and check it."""
 
 from __future__ import annotations
 
@@ -25,16 +25,7 @@ CHUNK = 1 << 16
 
 
 def fetch(name: str, url: str, sha256: str) -> Path:
-    """Find a file in the data folders, or download it into the first of them.
-
-    Parameters
-    ----------
-    name
-        The file's name in the data folders.
-    url
-        Where it is published.
-    sha256
-        The checksum that the file must have, wherever it was found.
+    """Find a file in the data folders, or download it into the first; check its ``sha256``.
 
     Examples
     --------
@@ -55,7 +46,7 @@ def fetch(name: str, url: str, sha256: str) -> Path:
 
 
 def data_folders() -> list[Path]:
-    """The folders searched, in order: ``$SURVTRACE_DATA_HOME`` if set, then the user's cache."""
+    """List the folders searched: ``$SURVTRACE_DATA_HOME`` if set, then the user's cache."""
     home = os.environ.get(DATA_HOME)
     cache = _user_cache() / "survtrace"
     return [Path(home).expanduser(), cache] if home else [cache]
@@ -72,7 +63,7 @@ def _user_cache() -> Path:
 
 
 def _download(path: Path, url: str, sha256: str) -> Path:
-    """Write beside the target, check, then rename: nobody ever sees half a file."""
+    """Write beside the target, check, then rename, so that no half file is left."""
     with replacing(path) as part:
         _transfer_with_retries(url, part, path)
         _require_sha256(part, sha256, f"The publisher may have changed it: {url}", path.name)
@@ -95,7 +86,7 @@ def _transfer_with_retries(url: str, part: Path, path: Path) -> None:
 
 
 def _is_final(error: Exception) -> bool:
-    """Whether the server understood the request and said no."""
+    """Check whether the server refused the request, so that a retry is in vain."""
     return isinstance(error, HTTPError) and error.code < 500
 
 

@@ -1,8 +1,8 @@
-"""A whole table: a finding for each column, and how the columns that are used are read."""
+"""Inspect a whole table: a finding for each column, and the covariates that are used."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,28 +39,22 @@ OVERRULE_IN_COMMAND = (
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be done with each column of a table.
-
-    Attributes
-    ----------
-    findings
-        One for each column, in their order.
-    """
+    """What will be done with each column of a table: a finding for each, in their order."""
 
     findings: tuple[Finding, ...]
 
     @property
     def covariates(self) -> tuple[Covariate, ...]:
-        """How the columns that are used are read, in their order."""
+        """Return the columns that are used, in their order."""
         return tuple(found.covariate for found in self.findings if found.covariate is not None)
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Names of the columns that are not used."""
+        """Return the names of the columns that are not used."""
         return tuple(found.name for found in self.findings if found.covariate is None)
 
     def require_answers(self) -> None:
-        """Refuse a table of which the user has to say something first."""
+        """Refuse a table with open questions, or without covariates."""
         open_questions = [found for found in self.findings if found.use == "question"]
         if open_questions:
             raise DataError(
@@ -79,7 +73,7 @@ class Plan:
 
     @property
     def answers(self) -> tuple[Answer, ...]:
-        """The options that settle all questions at once, one for each reading of the table.
+        """Return the options that settle all questions at once, one for each reading of the table.
 
         Examples
         --------
@@ -88,18 +82,18 @@ class Plan:
         >>> [answer.options for answer in plan.answers]
         [('--decimal', ','), ('--decimal', '.')]
         """
-        asked = [found.answers for found in self.findings if found.use == "question"]
-        if not all(asked):
+        by_question = [found.answers for found in self.findings if found.use == "question"]
+        if not all(by_question):
             return ()
-        settled: list[Answer] = []
-        for number in range(max(map(len, asked), default=0)):
-            each = dict.fromkeys(some[min(number, len(some) - 1)] for some in asked)
+        joined: list[Answer] = []
+        for number in range(max(map(len, by_question), default=0)):
+            each = dict.fromkeys(some[min(number, len(some) - 1)] for some in by_question)
             options = tuple(part for answer in each for part in answer.options)
-            settled.append(Answer(", ".join(answer.when for answer in each), options))
-        return tuple(settled)
+            joined.append(Answer(", ".join(answer.when for answer in each), options))
+        return tuple(joined)
 
     def words(self) -> Words:
-        """All that was found worth a warning, in one text; "" for a clean table."""
+        """Join all findings worth a warning in one text; "" for a clean table."""
         return Words(
             self._in_words("some columns of X are not used as they are.", OVERRULE),
             in_command=self._in_words(
@@ -118,22 +112,22 @@ class Plan:
                 "read as numbers", ((f, _changes(f)) for f in self.findings if _is_converted(f))
             ),
             _listed("read as missing", ((f, _markers(f)) for f in self.findings if f.markers)),
-            _listed("look at", ((f, words) for f, words in warned if words)),
+            _listed("look at", ((f, warning) for f, warning in warned if warning)),
         ]
-        said = [line for line in lines if line]
-        return "\n".join([first, *said, last]) if said else ""
+        body = [line for line in lines if line]
+        return "\n".join([first, *body, last]) if body else ""
 
     def with_idle(self, table: nw.DataFrame[Any]) -> Plan:
-        """The same plan with warnings of columns that carry no information of their own."""
+        """Return the plan with warnings of columns that are empty, constant, or copies."""
         seen: dict[bytes, str] = {}
         findings = []
         for found in self.findings:
-            words = "" if found.covariate is None else _idle(table, found.covariate, seen)
-            findings.append(replace(found, warnings=(words, *found.warnings)) if words else found)
+            idle = "" if found.covariate is None else _idle(table, found.covariate, seen)
+            findings.append(replace(found, warnings=(idle, *found.warnings)) if idle else found)
         return Plan(tuple(findings))
 
     def apply(self, table: nw.DataFrame[Any]) -> pd.DataFrame:
-        """The columns that are used as plain numbers and categories, for any other method.
+        """Convert the columns that are used to plain numbers and categories, for other methods.
 
         Examples
         --------
@@ -152,18 +146,10 @@ def plan_columns(
     categorical: Sequence[str | int] | None = None,
     columns: Any = None,
 ) -> Plan:
-    """Inspect every column of a table and decide what to do with it.
+    """Inspect every column of a table (see `open_table`) and decide what to do with it.
 
-    Parameters
-    ----------
-    table
-        Covariates, as `open_table` opens them.
-    outcome
-        Of the same subjects, to find columns that give it away.
-    categorical
-        Columns that the user calls categorical.
-    columns
-        The user's data dictionary.
+    The ``outcome`` of the same subjects lets columns be found that give it away; ``categorical``
+    and ``columns`` are the user's list and data dictionary.
 
     Examples
     --------
@@ -196,7 +182,7 @@ def plan_columns(
 def _as_typed(
     table: nw.DataFrame[Any], categorical: Sequence[str | int] | None, columns: Any
 ) -> Plan:
-    """An array of numbers has no names that say anything: each column is used as it is."""
+    """Use each column of an array of numbers as it is: it has no names to judge by."""
     if columns is not None:
         require_names(read_dictionary(columns), table.columns)
     return Plan(
@@ -208,8 +194,8 @@ def _as_typed(
 
 
 def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Finding:
-    """The finding with what the column has to do with the outcome."""
-    if found.use == "question" or (found.asked and found.covariate is None):
+    """Add to a finding whether the column gives the outcome away."""
+    if found.use == "question" or (found.by_user and found.covariate is None):
         return found
     if found.covariate is None:
         as_levels = Covariate(found.name, "categorical", missing=MARKERS)
@@ -219,12 +205,12 @@ def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Find
         return replace(found, reason=f"{found.reason}; {leak.reason}")
     try:
         column = read_column(table, found.covariate)
-    except DataError:  # said where the values are read
+    except DataError:  # raised again where the values are encoded
         return found
     leak = find_leak(column, outcome)
     if leak is None:
         return found
-    if leak.certain and not found.asked:
+    if leak.certain and not found.by_user:
         return replace(
             found,
             use="left out",
@@ -236,12 +222,12 @@ def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Find
             warnings=(),
             sentinels={},
         )
-    words = f"seems to give the outcome away: {leak.reason}"
-    return replace(found, warnings=(*found.warnings, words))
+    warning = f"seems to give the outcome away: {leak.reason}"
+    return replace(found, warnings=(*found.warnings, warning))
 
 
 def _idle(table: nw.DataFrame[Any], covariate: Covariate, seen: dict[bytes, str]) -> str:
-    """Why a column carries no information of its own; "" if it may."""
+    """Return why a column carries no information; "" if it may."""
     try:
         column = read_column(table, covariate)
     except (DataError, OverflowError):
@@ -257,17 +243,15 @@ def _idle(table: nw.DataFrame[Any], covariate: Covariate, seen: dict[bytes, str]
 
 
 def _hints(table: nw.DataFrame[Any]) -> tuple[str, tuple[str, ...], set[str]]:
-    """What was said of the file that a table was read from: decimal, missing, categorical."""
-    noted: Mapping[str, Any] = {}
+    """Read decimal mark, missing markers and categorical columns from the attrs of a frame."""
     native = table.to_native()
-    if isinstance(native, pd.DataFrame):
-        noted = native.attrs.get(HINTS, {})
-    decimal, missing = noted.get("decimal") or "", tuple(noted.get("missing") or ())
-    return decimal, missing, set(noted.get("categorical") or ())
+    hints = native.attrs.get(HINTS, {}) if isinstance(native, pd.DataFrame) else {}
+    decimal, missing = hints.get("decimal") or "", tuple(hints.get("missing") or ())
+    return decimal, missing, set(hints.get("categorical") or ())
 
 
 def _decimal_of(table: nw.DataFrame[Any], n_rows: int = 500) -> str:
-    """The decimal mark of the texts of a table, as `common_decimal` has it."""
+    """Find the decimal mark of the texts of a table (see `common_decimal`)."""
     kinds = (nw.String, nw.Object, nw.Unknown)
     names = [name for name in table.columns if table[name].dtype in kinds]
     columns = (table[name].drop_nulls().head(n_rows).to_list() for name in names)
@@ -275,7 +259,7 @@ def _decimal_of(table: nw.DataFrame[Any], n_rows: int = 500) -> str:
 
 
 def _is_news(found: Finding) -> bool:
-    return found.use == "left out" and not found.asked
+    return found.use == "left out" and not found.by_user
 
 
 def _is_converted(found: Finding) -> bool:
@@ -292,7 +276,7 @@ def _markers(found: Finding, most: int = 5) -> str:
 
 
 def _listed(what: str, pairs: Iterable[tuple[Finding, str]]) -> str:
-    each = [f"{found.name} ({words})" for found, words in pairs]
+    each = [f"{found.name} ({reason})" for found, reason in pairs]
     return f"  {what}: {'; '.join(each)}." if each else ""
 
 
