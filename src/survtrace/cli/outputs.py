@@ -7,10 +7,9 @@ import os
 import shlex
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from survtrace.errors import DataError, SavedFileError, SettingError
 
@@ -91,27 +90,19 @@ def save_model(est: SurvTRACE, out: Path) -> None:
     try:
         est.save(out)
     except (OSError, SavedFileError) as error:
-        with _rescued(out, error) as path:
-            est.save(path)
-
-
-@contextmanager
-def _rescued(out: Path, error: Any) -> Iterator[Path]:
-    """Yield a path among the temporary files; the error that follows names it."""
-    reason = getattr(error, "strerror", None) or error
-    try:
+        reason = getattr(error, "strerror", None) or error
         path = Path(tempfile.mkdtemp(prefix="survtrace-")) / out.name
-        yield path
-    except OSError as second:
+        try:
+            est.save(path)
+        except OSError as second:
+            raise DataError(
+                f"the model could not be saved: neither to {out} ({reason}) nor to {path} "
+                f"({second.strerror or second}). Make room and fit again."
+            ) from error
         raise DataError(
-            f"the model could not be saved: neither to {out} ({reason}) nor to {path} "
-            f"({second.strerror or second}). Make room and fit again."
+            f"{out} could not be written ({reason}). The model is complete and saved in {path}. "
+            f"Make room, then: {shlex.join(['mv', str(path), str(out)])}"
         ) from error
-    move = f"mv {shlex.quote(str(path))} {shlex.quote(str(out))}"
-    raise DataError(
-        f"{out} could not be written ({reason}). The model is complete and saved in {path}. Make "
-        f"room, then: {move}"
-    ) from error
 
 
 def file_error_message(error: OSError) -> str | None:

@@ -8,12 +8,11 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import IO
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
 from survtrace.errors import DataError
 from survtrace.files import replacing
@@ -91,32 +90,23 @@ def _is_final(error: Exception) -> bool:
 
 
 def _transfer(url: str, part: Path, label: str) -> None:
-    request = Request(url, headers={"User-Agent": "survtrace"})
+    request, console = Request(url, headers={"User-Agent": "survtrace"}), Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     with (
         urlopen(request, timeout=TIMEOUT) as response,
         part.open("wb") as target,
-        _progress() as progress,
+        Progress(
+            *columns, console=console, transient=True, disable=not console.is_terminal
+        ) as progress,
     ):
         size = response.headers.get("Content-Length")
         total = None if size is None else int(size)
-        seen = _copy(response, target, progress, progress.add_task(label, total=total))
+        task, seen = progress.add_task(label, total=total), 0
+        while chunk := response.read(CHUNK):
+            seen += target.write(chunk)
+            progress.update(task, completed=seen)
     if total is not None and seen < total:
         raise ConnectionError(f"the connection closed after {seen} of {total} bytes")
-
-
-def _copy(source: IO[bytes], target: IO[bytes], progress: Progress, task: TaskID) -> int:
-    seen = 0
-    while chunk := source.read(CHUNK):
-        target.write(chunk)
-        seen += len(chunk)
-        progress.update(task, completed=seen)
-    return seen
-
-
-def _progress() -> Progress:
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 def _require_sha256(path: Path, expected: str, way_out: str, name: str | None = None) -> None:

@@ -8,7 +8,7 @@ import os
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -202,16 +202,10 @@ def _read_export(path: Path, columns: Sequence[str] | Mapping[str, str] | None) 
 
 
 def _first_line(path: Path) -> tuple[str, list[str]]:
-    with _open_text(path) as stream:
-        line = stream.readline()
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+        line = stream.readline().decode("utf-8-sig", errors="replace")
     delimiter = "\t" if "\t" in line else ","
     return delimiter, [field.strip() for field in next(csv.reader([line], delimiter=delimiter), [])]
-
-
-def _open_text(path: Path) -> IO[str]:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", errors="replace")
-    return path.open(encoding="utf-8-sig", errors="replace")
 
 
 def _column_names(

@@ -40,6 +40,11 @@ class Finding:
             f"{what} in {n:,} (such as {self.examples[what]!r})" for what, n in self.changes.items()
         )
 
+    def markers_in_words(self, most: int = 5) -> str:
+        """Format the texts that were read as missing, with their rows."""
+        shown = [f"{text!r} in {n:,}" for text, n in list(self.markers.items())[:most]]
+        return ", ".join([*shown, *(["..."] if len(self.markers) > most else [])])
+
     def sentinels_in_words(self, *, in_command: bool) -> list[str]:
         """Format what numbers far from all others may mean, and the way to declare it."""
         return [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,6 +35,14 @@ OVERRULE_IN_COMMAND = (
     "To overrule it, name the column: --use COLUMN, --categorical COLUMN, --drop COLUMN, or write "
     "it in a dictionary for --columns, which survtrace check --write drafts."
 )
+SETTLE = (
+    'Write SurvTRACE(columns={{{name}: {{...}}}}) with "decimal": "," (or "."), '
+    '"kind": "categorical", "numerical" or "ignore".'
+)
+SETTLE_IN_COMMAND = (
+    "Say --decimal , (or .), --use or --drop {name}, or write it in a dictionary for "
+    "--columns, which `survtrace check TABLE --write dictionary.csv` drafts."
+)
 
 
 @dataclass(frozen=True)
@@ -58,8 +66,10 @@ class Plan:
         open_questions = [found for found in self.findings if found.use == "question"]
         if open_questions:
             raise DataError(
-                "\n".join(_question(found, _in_python) for found in open_questions),
-                in_command="\n".join(_question(found, _in_command) for found in open_questions),
+                "\n".join(_question(found, SETTLE) for found in open_questions),
+                in_command="\n".join(
+                    _question(found, SETTLE_IN_COMMAND) for found in open_questions
+                ),
                 answers=self.answers,
             )
         if not self.covariates:
@@ -102,19 +112,24 @@ class Plan:
         )
 
     def _in_words(self, first: str, last: str, *, in_command: bool = False) -> str:
-        warned = [
-            (f, "; ".join([*f.warnings, *f.sentinels_in_words(in_command=in_command)]))
-            for f in self.findings
-        ]
-        lines = [
-            _listed("left out", ((f, f.reason) for f in self.findings if _is_news(f))),
-            _listed(
-                "read as numbers", ((f, _changes(f)) for f in self.findings if _is_converted(f))
-            ),
-            _listed("read as missing", ((f, _markers(f)) for f in self.findings if f.markers)),
-            _listed("look at", ((f, warning) for f, warning in warned if warning)),
-        ]
-        body = [line for line in lines if line]
+        left_out, converted, missing, warned = {}, {}, {}, {}
+        for found in self.findings:
+            if found.use == "left out" and not found.by_user:
+                left_out[found.name] = found.reason
+            if found.use == "numerical" and found.read_as == "text":
+                parts = (found.reason, found.changes_in_words())
+                converted[found.name] = ", ".join(part for part in parts if part)
+            if found.markers:
+                missing[found.name] = found.markers_in_words()
+            if warnings := [*found.warnings, *found.sentinels_in_words(in_command=in_command)]:
+                warned[found.name] = "; ".join(warnings)
+        lines = {
+            "left out": left_out,
+            "read as numbers": converted,
+            "read as missing": missing,
+            "look at": warned,
+        }
+        body = [_line(title, columns) for title, columns in lines.items() if columns]
         return "\n".join([first, *body, last]) if body else ""
 
     def with_idle(self, table: nw.DataFrame[Any]) -> Plan:
@@ -258,44 +273,12 @@ def _decimal_of(table: nw.DataFrame[Any], n_rows: int = 500) -> str:
     return common_decimal([text for text in column if isinstance(text, str)] for column in columns)
 
 
-def _is_news(found: Finding) -> bool:
-    return found.use == "left out" and not found.by_user
+def _line(title: str, reasons: Mapping[str, str]) -> str:
+    columns = "; ".join(f"{name} ({reason})" for name, reason in reasons.items())
+    return f"  {title}: {columns}."
 
 
-def _is_converted(found: Finding) -> bool:
-    return found.use == "numerical" and found.read_as == "text"
-
-
-def _changes(found: Finding) -> str:
-    return ", ".join(part for part in (found.reason, found.changes_in_words()) if part)
-
-
-def _markers(found: Finding, most: int = 5) -> str:
-    shown = [f"{text!r} in {n:,}" for text, n in list(found.markers.items())[:most]]
-    return ", ".join([*shown, *(["..."] if len(found.markers) > most else [])])
-
-
-def _listed(what: str, pairs: Iterable[tuple[Finding, str]]) -> str:
-    each = [f"{found.name} ({reason})" for found, reason in pairs]
-    return f"  {what}: {'; '.join(each)}." if each else ""
-
-
-def _question(found: Finding, way_out: Callable[[Finding], str]) -> str:
+def _question(found: Finding, way_out: str) -> str:
     if found.read_as == "dates":
         return found.reason
-    return f"column {found.name!r}: {found.reason}. {way_out(found)}"
-
-
-def _in_python(found: Finding) -> str:
-    name = found.name
-    return (
-        f'Write SurvTRACE(columns={{{name!r}: {{...}}}}) with "decimal": "," (or "."), '
-        '"kind": "categorical", "numerical" or "ignore".'
-    )
-
-
-def _in_command(found: Finding) -> str:
-    return (
-        f"Say --decimal , (or .), --use or --drop {found.name!r}, or write it in a dictionary for "
-        "--columns, which `survtrace check TABLE --write dictionary.csv` drafts."
-    )
+    return f"column {found.name!r}: {found.reason}. {way_out.format(name=repr(found.name))}"

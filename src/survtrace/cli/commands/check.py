@@ -310,11 +310,10 @@ def _show(shown: dict[str, Any], plan: Plan, duration: str | None, event: str | 
 
 
 def _reasons(found: Finding) -> str:
-    markers = ", ".join(f"{text!r} in {n:,}" for text, n in list(found.markers.items())[:5])
     parts = [
         found.reason,
         found.changes_in_words(),
-        f"missing: {markers}" if markers else "",
+        f"missing: {found.markers_in_words()}" if found.markers else "",
         *found.warnings,
         *found.sentinels_in_words(in_command=True),
     ]

@@ -257,7 +257,7 @@ def warn_of_idle_columns(
 
 
 def _copies(covariates: Sequence[Covariate], columns: Sequence[Column]) -> list[str]:
-    """Name the covariates whose column equals that of an earlier one."""
+    """The covariates whose column is that of an earlier one."""
     copies, seen = [], set[bytes]()
     for covariate, column in zip(covariates, columns, strict=True):
         content = column.codes if isinstance(column, Levels) else column

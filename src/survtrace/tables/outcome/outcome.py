@@ -38,24 +38,12 @@ UNKNOWN_DURATIONS = (99, 888, 999, 8888, 9999, 88888, 99999, 999999)
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What ended each subject's follow-up, and when.
+    """What ended each subject's follow-up, and when."""
 
-    Attributes
-    ----------
-    duration
-        Length of follow-up, positive.
-    event
-        0 for a censored subject, k for the k-th label of ``causes``.
-    causes
-        The labels of causes 1..K, sorted.
-    censored
-        The labels that meant censored.
-    """
-
-    duration: NDArray[np.float64]
-    event: NDArray[np.int64]
-    causes: tuple[Any, ...]
-    censored: tuple[Any, ...] = ()
+    duration: NDArray[np.float64]  # length of follow-up, positive
+    event: NDArray[np.int64]  # 0 for a censored subject, k for the k-th label of ``causes``
+    causes: tuple[Any, ...]  # the labels of causes 1..K, sorted
+    censored: tuple[Any, ...] = ()  # the labels that meant censored
 
     def __len__(self) -> int:
         return len(self.duration)
@@ -146,24 +134,20 @@ def read_outcome(
         A frame, mapping or structured array with ``event`` and ``duration`` (or ``time``);
         scikit-survival's and comprisk's targets; or an `Outcome`.
     causes
-        Labels known beforehand, in their order; any other label is refused, unless it means
-        censored. By default the sorted labels found.
+        The causes of a fit, in their order; any other label is refused, unless it means censored.
     censored
-        The label or labels that mean censored, and these alone (``[]`` for none); by default what
-        ``y.attrs["censored"]`` of a pandas frame says, or else 0 and the usual words. With
-        ``causes`` it names labels that mean censored besides 0 and the usual words, and need not
-        occur.
+        As in `Surv.from_arrays`; by default what ``y.attrs["censored"]`` of a pandas frame says,
+        or else 0 and the usual words. With ``causes``, these mean censored, too, in any case.
     zero_duration
-        What an event at duration 0 gets: ``"raise"``, or ``"shift"`` to half the smallest
-        positive duration, or a duration of its own. (A subject censored at 0 says nothing;
-        `informative` drops it.)
+        For an event at duration 0: ``"raise"``, or ``"shift"`` to half the smallest positive
+        duration, or a new duration. (`informative` drops subjects censored at 0.)
     first_row
         What errors call the first subject, if these are a chunk of a larger table.
     event_name
-        What the event column was called in the table: 1 may mean censored in a column "alive".
+        Name of the event column in the table: 1 may mean censored in a column "alive".
     ask
-        Whether to stop if nobody is censored though there are several labels. A whole table needs
-        that; the subjects of a fold may all have had an event.
+        Whether to stop if nobody is censored though there are several labels, as for a whole
+        table; all subjects of a fold may have had an event.
 
     Examples
     --------
@@ -194,10 +178,10 @@ def read_outcome(
 
 
 def count_labels(y: Any, censored: Any = None, first_row: int = 0) -> LabelCounts:
-    """Count the labels of an outcome, for a table that is read in chunks."""
+    """The labels of an outcome, counted, for a table that is read in pieces."""
     events, durations = columns_by_name(y)
-    codes, labels = _checked_labels(events, censored, first_row)
-    return _count(codes, labels, checked_durations(durations, first_row))
+    place, labels = _checked_labels(events, censored, first_row)
+    return _count(place, labels, checked_durations(durations, first_row))
 
 
 def informative(outcome: Outcome) -> NDArray[np.bool_]:
