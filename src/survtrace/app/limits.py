@@ -65,7 +65,8 @@ Send them in parts.
         if n_numbers > self.numbers:
             raise LimitError(
                 f"one answer holds at most {self.numbers} probabilities; {n_subjects} subjects x "
-                f"{n_times} times x {n_states} states are {n_numbers}. Ask for fewer subjects or times."
+                f"{n_times} times x {n_states} states are {n_numbers}. Ask for fewer subjects or "
+                "times."
             )
 
 

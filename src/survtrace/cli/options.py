@@ -42,16 +42,19 @@ def _column(help: str, *names: str) -> Any:
     return typer.Option(*names, metavar="COLUMN", help=help)
 
 
-Duration = Annotated[str, _column("Column with the length of follow-up.")]
-Event = Annotated[str, _column("Column with 0 (or censored), or the cause.")]
-MaybeDuration = Annotated[
-    str | None, _column("Column with the length of follow-up, if you know it.")
-]
-MaybeEvent = Annotated[str | None, _column("Column with 0 (or censored), or the cause, if known.")]
-KnownDuration = Annotated[
-    str | None, _column("Column with the length of follow-up; by default as fit.")
-]
-KnownEvent = Annotated[str | None, _column("Column with 0 (or censored), or the cause; as fit.")]
+# The options --duration and --event of a command that reads an outcome.
+REQUIRED = (
+    Annotated[str, _column("Column with the length of follow-up.")],
+    Annotated[str, _column("Column with 0 (or censored), or the cause.")],
+)
+OPTIONAL = (
+    Annotated[str | None, _column("Column with the length of follow-up, if you know it.")],
+    Annotated[str | None, _column("Column with 0 (or censored), or the cause, if known.")],
+)
+AS_FIT = (
+    Annotated[str | None, _column("Column with the length of follow-up; by default as fit.")],
+    Annotated[str | None, _column("Column with 0 (or censored), or the cause; as fit.")],
+)
 Ids = Annotated[
     list[str] | None, _column("Column that names the subject, no covariate; repeatable.", "--id")
 ]
@@ -81,9 +84,23 @@ Gpu = Annotated[bool, typer.Option("--gpu", help="With --ray: a GPU for each wor
 
 
 @dataclass(frozen=True)
-class TableOptions:
-    """Options on how a file is written, which label means censored, and what columns hold."""
+class OutcomeColumns:
+    """The columns of a table that are no covariates."""
 
+    duration: str
+    event: str
+    left_out: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Options on which columns of a table hold what, and how its file is written."""
+
+    duration: str | None = None  # the options of these two differ between commands
+    event: str | None = None
+    ids: Ids = None
+    drop: Drop = None
+    categorical: Categorical = None
     sep: Annotated[
         str | None, typer.Option(metavar="MARK", help="What separates columns: , ; or tab.")
     ] = None
@@ -115,6 +132,12 @@ class TableOptions:
     ] = None
 
     @property
+    def outcome(self) -> OutcomeColumns:
+        """Return the columns that are no covariates."""
+        left_out = [*(self.ids or ()), *(self.drop or ())]
+        return OutcomeColumns(str(self.duration), str(self.event), left_out)
+
+    @property
     def dictionary(self) -> dict[str, dict[str, Any]] | None:
         """Merge the entries of --columns and --use, in plain values; None for none."""
         from survtrace.inspection import read_dictionary
@@ -142,20 +165,35 @@ class TableOptions:
 
 
 def reads_table(
-    *, outcome: bool = True, learning: bool = False
+    outcome: tuple[Any, Any] | None = None, *, learning: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add the options of `TableOptions` to a command, which gets their values as ``how``."""
-    absent = [*([] if outcome else ["censored"]), *([] if learning else ["columns", "use"])]
+    """Add the options of `TableOptions` to a command, which gets their values as ``how``.
+
+    ``outcome`` holds the options --duration and --event, for a command that reads an outcome.
+    """
     hints = get_type_hints(TableOptions, include_extras=True)
+    hints["duration"], hints["event"] = outcome or (None, None)
+    absent = {*(() if learning else ("categorical", "columns", "use"))}
+    absent |= {*(() if outcome else ("duration", "event", "ids", "drop", "censored"))}
     added = {name: hint for name, hint in hints.items() if name not in absent}
+    required = ("duration", "event") if outcome is REQUIRED else ()
     keyword = inspect.Parameter.KEYWORD_ONLY
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command, eval_str=True)
-        parameters = [
-            *(each.replace(kind=keyword) for n, each in signature.parameters.items() if n != "how"),
-            *(inspect.Parameter(n, keyword, default=None, annotation=h) for n, h in added.items()),
+        of_command = {n: each.replace(kind=keyword) for n, each in signature.parameters.items()}
+        of_command.pop("how")
+        arguments = [of_command.pop(name) for name in ("model", "table") if name in of_command]
+        options = [
+            inspect.Parameter(
+                name,
+                keyword,
+                default=inspect.Parameter.empty if name in required else None,
+                annotation=hint,
+            )
+            for name, hint in added.items()
         ]
+        parameters = [*arguments, *options, *of_command.values()]
 
         @wraps(command)
         def run(**values: Any) -> None:
@@ -202,36 +240,19 @@ def read_scored(
     )
 
 
-@dataclass(frozen=True)
-class OutcomeColumns:
-    """The columns of a table that are no covariates."""
-
-    duration: str
-    event: str
-    left_out: Sequence[str] = ()
-
-
-def outcome_columns(
-    est: SurvTRACE,
-    duration: str | None,
-    event: str | None,
-    ids: Sequence[str] | None,
-    drop: Sequence[str] | None,
-) -> OutcomeColumns:
+def outcome_columns(est: SurvTRACE, how: TableOptions) -> OutcomeColumns:
     """Return the columns that the options name, or else those of `fit`, kept in the model."""
     fitted: dict[str, Any] = est.card_.get("table", {})
     found = {
-        "--duration": duration or fitted.get("duration"),
-        "--event": event or fitted.get("event"),
+        "--duration": how.duration or fitted.get("duration"),
+        "--event": how.event or fitted.get("event"),
     }
     for option, name in found.items():
         if name is None:
             raise SettingError(
                 f"the model does not say which column was {option} in fit. Pass {option} COLUMN."
             )
-    return OutcomeColumns(
-        str(found["--duration"]), str(found["--event"]), [*(ids or ()), *(drop or ())]
-    )
+    return OutcomeColumns(str(found["--duration"]), str(found["--event"]), how.outcome.left_out)
 
 
 def read_numbers(text: str, name: str) -> list[float]:

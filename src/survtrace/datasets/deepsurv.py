@@ -23,15 +23,8 @@ METABRIC_COVARIATES = ["MKI67", "EGFR", "PGR", "ERBB2", *METABRIC_TREATMENTS, "a
 SUPPORT_FILE = "support_train_test.h5"
 SUPPORT_SHA256 = "e398f49930e4efc4ecd675a72ac547f0d1ae25ccf13f6a1024cded12ea88a83e"
 SUPPORT_HISTORY = ["sex", "n_comorbidities", "race", "diabetes", "dementia", "cancer"]
-SUPPORT_MEASURES = [
-    "mean_blood_pressure",
-    "heart_rate",
-    "respiration_rate",
-    "temperature",
-    "sodium",
-    "white_blood_cells",
-    "creatinine",
-]
+SUPPORT_SIGNS = ["mean_blood_pressure", "heart_rate", "respiration_rate", "temperature"]
+SUPPORT_MEASURES = [*SUPPORT_SIGNS, "sodium", "white_blood_cells", "creatinine"]
 
 
 def load_metabric() -> tuple[pd.DataFrame, pd.DataFrame]:

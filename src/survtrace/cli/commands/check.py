@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,13 +13,8 @@ import typer
 from survtrace.cli import screen
 from survtrace.cli.commands import suggest
 from survtrace.cli.options import (
-    Categorical,
-    Drop,
-    Ids,
+    OPTIONAL,
     Json,
-    MaybeDuration,
-    MaybeEvent,
-    OutcomeColumns,
     Quiet,
     Table,
     TableOptions,
@@ -46,14 +40,9 @@ _EVENT = re.compile(
 MOST_LABELS = 20
 
 
-@reads_table(learning=True)
+@reads_table(OPTIONAL, learning=True)
 def check(
     table: Table,
-    duration: MaybeDuration = None,
-    event: MaybeEvent = None,
-    ids: Ids = None,
-    drop: Drop = None,
-    categorical: Categorical = None,
     write: Annotated[
         Path | None, typer.Option(help="Draft a data dictionary, to be edited, for --columns.")
     ] = None,
@@ -70,38 +59,40 @@ def check(
     from survtrace.tables.covariates.covariates import open_table
     from survtrace.tables.files.formats import require_columns
 
-    options = {"--id": ids, "--drop": drop, "--categorical": categorical}
     with rows_as_in(table):
         frame = _read(table, how)
         entries = read_dictionary(how.dictionary)
-        duration = duration or _with_kind(entries, "duration")
-        event = event or _with_kind(entries, "event")
-        no_covariates = [name for name in (*(ids or ()), *(drop or ()), duration, event) if name]
-        require_columns(frame.columns, [*no_covariates, *(how.use or ()), *(categorical or ())])
+        duration = how.duration or _with_kind(entries, "duration")
+        event = how.event or _with_kind(entries, "event")
+        how = replace(how, duration=duration, event=event)
+        no_covariates = [name for name in (*how.outcome.left_out, duration, event) if name]
+        categorical = how.categorical or ()
+        require_columns(frame.columns, [*no_covariates, *(how.use or ()), *categorical])
         outcome, outcome_error = None, None
         if duration and event:
             try:
-                outcome = _read_outcome(frame, OutcomeColumns(duration, event), how)
+                outcome = _read_outcome(frame, how)
             except DataError as error:
                 outcome_error = error
         opened = open_table(frame.drop(columns=list(dict.fromkeys(no_covariates))))
         plan = plan_columns(opened, outcome, categorical=categorical, columns=entries)
         plan = plan.with_idle(opened)
     if write is not None:
-        _draft(plan, entries, write, duration, event, ids or ())
+        _draft(plan, entries, write, how)
         how = replace(how, columns=how.columns or write)
-    subject = suggest.subject_column(frame, plan, ids)
+    subject = suggest.subject_column(frame, plan, how.ids)
     notes = suggest.repeated_rows(frame, subject)
-    found = ["--id", subject] if subject is not None and not ids else []
+    found = ["--id", subject] if subject is not None and not how.ids else []
     if write is None and not table.is_dir():
         missing_options, missing_notes = suggest.sentinel_options(plan, opened)
         found, notes = [*found, *missing_options], [*notes, *missing_notes]
-    options |= suggest.table_options(how)
     if duration and event:
-        columns = OutcomeColumns(duration, event)
-        command = suggest.fit_command(table, columns, options, found)
+        command = suggest.fit_command(table, how, found)
     else:
-        command = _check_command(table, duration, event, frame, options)
+        durations = [duration] if duration else _candidates(frame, _DURATION)
+        events = [event] if event else _candidates(frame, _EVENT)
+        likely = replace(how, duration=[*durations, "COLUMN"][0], event=[*events, "COLUMN"][0])
+        command = ["survtrace", "check", str(table), *suggest.as_arguments(likely)]
     question = _question(outcome_error, plan)
     shown = {
         "rows": len(frame),
@@ -156,11 +147,11 @@ def _read(table: Path, how: TableOptions) -> pd.DataFrame:
     return read_table(table, how.reading)
 
 
-def _read_outcome(frame: pd.DataFrame, columns: OutcomeColumns, how: TableOptions) -> Outcome:
+def _read_outcome(frame: pd.DataFrame, how: TableOptions) -> Outcome:
     from survtrace.tables.files.formats import split_outcome
     from survtrace.tables.outcome.outcome import read_outcome
 
-    _, y = split_outcome(frame, columns.duration, columns.event)
+    _, y = split_outcome(frame, how.outcome.duration, how.outcome.event)
     return read_outcome(y, censored=how.censored or None, zero_duration="shift")
 
 
@@ -225,14 +216,7 @@ def _candidates(frame: pd.DataFrame, name: re.Pattern[str]) -> list[str]:
     return found
 
 
-def _draft(
-    plan: Plan,
-    entries: dict[str, Any],
-    path: Path,
-    duration: str | None,
-    event: str | None,
-    ids: Sequence[str],
-) -> None:
+def _draft(plan: Plan, entries: dict[str, Any], path: Path, how: TableOptions) -> None:
     """Write the findings as a data dictionary; an existing file is not replaced."""
     from survtrace.inspection.dictionary import BETWEEN, write_dictionary
 
@@ -260,24 +244,10 @@ def _draft(
                 "decimal": covariate.decimal if covariate.decimal == "," else "",
             }
         rows.append(row)
-    for kind, names in (("identifier", ids), ("duration", [duration]), ("event", [event])):
-        rows += [{"name": name, "kind": kind} for name in names if name]
+    rows += [{"name": name, "kind": "identifier"} for name in how.ids or ()]
+    roles = {"duration": how.duration, "event": how.event}
+    rows += [{"name": name, "kind": kind} for kind, name in roles.items() if name]
     write_dictionary(rows, path)
-
-
-def _check_command(
-    table: Path,
-    duration: str | None,
-    event: str | None,
-    frame: pd.DataFrame,
-    options: dict[str, Any],
-) -> list[str]:
-    """Suggest the command that checks the table with the likeliest columns of the outcome."""
-    durations = [duration] if duration else _candidates(frame, _DURATION)
-    events = [event] if event else _candidates(frame, _EVENT)
-    duration, event = (each[0] if each else "COLUMN" for each in (durations, events))
-    command = ["survtrace", "check", str(table), "--duration", duration, "--event", event]
-    return [*command, *suggest.as_arguments(options)]
 
 
 def _show(shown: dict[str, Any], plan: Plan, duration: str | None, event: str | None) -> None:

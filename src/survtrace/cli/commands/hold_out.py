@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@reads_table(outcome=False)
+@reads_table()
 def split(
     table: Table,
     out_train: Annotated[Path, typer.Option(help="File for the rows to fit on.")],
@@ -98,6 +98,6 @@ def choose_held_out(
 
 def next_command(model: Path, held_out: Path, how: TableOptions) -> str:
     """Suggest the report on the rows held out, which are written as the table is."""
-    options = as_arguments({"--sep": how.sep, "--encoding": how.encoding})
+    options = as_arguments(TableOptions(sep=how.sep, encoding=how.encoding))
     command = ["survtrace", "report", str(model), str(held_out), *options]
     return shlex.join([*command, "--out", "report.html"])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from survtrace.cli.options import OutcomeColumns, TableOptions
+from survtrace.cli.options import TableOptions
 from survtrace.errors import Answer, DataError
 
 if TYPE_CHECKING:
@@ -100,32 +100,21 @@ def _has_value(table: nw.DataFrame[Any], covariate: Any, code: str) -> bool:
     return bool(np.isin(column, float(code)).any())
 
 
-def fit_command(
-    table: Path,
-    columns: OutcomeColumns,
-    options: dict[str, Any],
-    found: Sequence[str] = (),
-) -> list[str]:
+def fit_command(table: Path, how: TableOptions, found: Sequence[str] = ()) -> list[str]:
     """Return the fit command: the options that the user has given, then those found out."""
-    command = ["survtrace", "fit", str(table)]
-    command += ["--duration", columns.duration, "--event", columns.event]
-    command += [*as_arguments(options), *found]
-    if unit := time_unit(columns.duration):
+    command = ["survtrace", "fit", str(table), *as_arguments(how), *found]
+    if unit := time_unit(how.outcome.duration):
         command += ["--time-unit", unit]
     if not table.is_dir() and str(table) != "-":
         command += ["--hold-out", "0.25"]
     return [*command, "--out", "model"]
 
 
-def table_options(how: TableOptions) -> dict[str, Any]:
-    """Return the values of `TableOptions`, by option."""
-    return {f"--{name}": value for name, value in asdict(how).items()}
-
-
-def as_arguments(options: dict[str, Any]) -> list[str]:
-    """Convert options with their values to arguments of a command, but for those not given."""
+def as_arguments(how: TableOptions) -> list[str]:
+    """Convert options to arguments of a command, but for those not given."""
     arguments: list[str] = []
-    for option, value in options.items():
+    for name, value in asdict(how).items():
+        option = "--id" if name == "ids" else f"--{name}"
         for each in value if isinstance(value, list | tuple) else [value]:
             arguments += [option, str(each)] if each is not None else []
     return arguments

@@ -8,8 +8,10 @@ import gzip
 import io
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -177,7 +179,8 @@ def _encoding(
         return "utf-8-sig", ()
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16", ()
-    if _is_utf8(start) and (isinstance(path, StandardInput) or _whole_is_utf8(path)):
+    # A letter in another encoding may come late: 64 MiB are read.
+    if _are_utf8([start] if isinstance(path, StandardInput) else _mebibytes(path, 64)):
         return "utf-8", ()
     seen = f"it is not UTF-8 and was read as {FALLBACK}; if letters look wrong, "
     warning = Words(f"{seen}pass Reading(encoding=...)", in_command=f"{seen}say --encoding NAME")
@@ -189,35 +192,27 @@ def has_leading_zeros(path: Path, found: TextFormat) -> bool:
     if found.encoding == "utf-16":
         return True
     start = re.compile(rb'(?:^|[\n"' + re.escape(found.sep.encode()) + rb"])0[0-9]")
-    with open_bytes(path) as file:
-        end = b""
-        while part := file.read(2**20):
-            if start.search(end + part):
-                return True
-            end = part[-2:]
+    end = b""
+    for part in _mebibytes(path):
+        if start.search(end + part):
+            return True
+        end = part[-2:]
     return False
 
 
-def _is_utf8(part: bytes) -> bool:
+def _mebibytes(path: Path, most: int | None = None) -> Iterator[bytes]:
+    """Yield the bytes of a file, a MiB at a time."""
+    with open_bytes(path) as file:
+        yield from islice(iter(partial(file.read, 2**20), b""), most)
+
+
+def _are_utf8(parts: Iterable[bytes]) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(part)
+        for part in parts:
+            decoder.decode(part)
     except UnicodeDecodeError:
         return False
-    return True
-
-
-def _whole_is_utf8(path: Path, most: int = 2**26) -> bool:
-    """Check whether the first 64 MiB are UTF-8; a letter in another encoding may come late."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    with open_bytes(path) as file:
-        for _ in range(most // 2**20):
-            part = file.read(2**20)
-            if not part:
-                break
-            try:
-                decoder.decode(part)
-            except UnicodeDecodeError:
-                return False
     return True
 
 

@@ -219,7 +219,9 @@ def _late_label(counts: LabelCounts, causes: Sequence[Any]) -> Any:
 
 
 def _stop(question: str, *answers: tuple[str, list[Any]]) -> None:
-    in_python = ", or ".join(f"censored={_argument(labels)} {when}" for when, labels in answers)
+    in_python = ", or ".join(
+        f"censored={labels[0] if len(labels) == 1 else labels!r} {when}" for when, labels in answers
+    )
     in_command = ", or ".join(f"{_options(labels)} {when}" for when, labels in answers)
     raise DataError(
         f"{question} Say who is censored, in Surv.from_arrays(event, duration, censored=...) or "
@@ -227,10 +229,6 @@ def _stop(question: str, *answers: tuple[str, list[Any]]) -> None:
         in_command=f"{question} Say who is censored: {in_command}.",
         answers=[Answer(when, _arguments(labels)) for when, labels in answers],
     )
-
-
-def _argument(labels: list[Any]) -> str:
-    return repr(labels[0] if len(labels) == 1 else labels)
 
 
 def _arguments(labels: list[Any]) -> tuple[str, ...]:
