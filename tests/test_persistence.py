@@ -189,16 +189,6 @@ def test_a_note_that_contradicts_itself_is_refused(saved, change):
         load(saved)
 
 
-def test_an_early_file_without_quantiles_says_the_same(saved, fitted_three, three_causes):
-    def forget(note):
-        for known in note["encoding"].values():
-            for name in ("low", "typical", "high"):
-                known.pop(name, None)
-
-    edit(saved, forget)
-    same(fitted_three, load(saved), *three_causes)
-
-
 def test_labels_that_meant_censored_are_kept(three_causes, tiny, tmp_path):
     X, y = three_causes
     words = y.assign(event=y["event"].map({0: "well", 1: "a", 2: "b", 3: "c"}))
@@ -206,10 +196,6 @@ def test_labels_that_meant_censored_are_kept(three_causes, tiny, tmp_path):
     est.save(tmp_path / "est")
     assert load(tmp_path / "est").censored_ == ["well"]
     assert load(tmp_path / "est").score(X, words) == est.score(X, words)
-    edit(tmp_path / "est", lambda note: note.pop("censored"))
-    early = load(tmp_path / "est")
-    assert early.censored_ == []
-    assert early.score(X, words.replace("well", "alive")) == est.score(X, words)
 
 
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "swapped"])

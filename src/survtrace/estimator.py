@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -73,6 +73,7 @@ NOT_IN_FINGERPRINT = (
 )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SurvTRACE(BaseEstimator):  # type: ignore[misc]
     """Transformer over covariates that learns each cause's hazard over time.
 
@@ -174,90 +175,47 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
     (5, 2, 2)
     """
 
-    def __init__(
-        self,
-        *,
-        n_members: int = 8,
-        n_intervals: int = 4,
-        time_grid: ArrayLike | None = None,
-        width: int = 16,
-        depth: int = 3,
-        n_heads: int = 2,
-        hidden: int = 64,
-        head_depth: int = 2,
-        token_bias: bool = True,
-        proportional: float = 3.0,
-        dropout: float = 0.0,
-        attention_dropout: float = 0.0,
-        token_dropout: float = 0.1,
-        unknown_steps: int = 200,
-        head_dropout: float = 0.2,
-        lr: float = 1e-3,
-        weight_decay: float = 1e-4,
-        clip_norm: float = 1.0,
-        averaging: float = 3.0,
-        batch_size: int | str = "auto",
-        max_epochs: int = 100,
-        patience: int = 5,
-        validation_fraction: float = 0.1,
-        mortality_weight: float = 1.0,
-        stay_weight: float = 1.0,
-        anneal: int | None = 10,
-        ips: str = "none",
-        ips_clip: float = 0.01,
-        recalibrate: bool | str = "auto",
-        categorical: Sequence[str | int] | None = None,
-        columns: Any = None,
-        time_unit: str = "",
-        cause_names: Mapping[Any, str] | None = None,
-        zero_duration: str = "raise",
-        checkpoint_dir: str | Path | None = None,
-        prediction_batch_size: int | str = "auto",
-        device: str = "auto",
-        n_threads: int | None = None,
-        random_state: Any = None,
-        verbose: bool | str = "auto",
-    ) -> None:
-        self.n_members = n_members
-        self.n_intervals = n_intervals
-        self.time_grid = time_grid
-        self.width = width
-        self.depth = depth
-        self.n_heads = n_heads
-        self.hidden = hidden
-        self.head_depth = head_depth
-        self.token_bias = token_bias
-        self.proportional = proportional
-        self.dropout = dropout
-        self.attention_dropout = attention_dropout
-        self.token_dropout = token_dropout
-        self.unknown_steps = unknown_steps
-        self.head_dropout = head_dropout
-        self.lr = lr
-        self.weight_decay = weight_decay
-        self.clip_norm = clip_norm
-        self.averaging = averaging
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.mortality_weight = mortality_weight
-        self.stay_weight = stay_weight
-        self.anneal = anneal
-        self.ips = ips
-        self.ips_clip = ips_clip
-        self.recalibrate = recalibrate
-        self.categorical = categorical
-        self.columns = columns
-        self.time_unit = time_unit
-        self.cause_names = cause_names
-        self.zero_duration = zero_duration
-        self.checkpoint_dir = checkpoint_dir
-        self.prediction_batch_size = prediction_batch_size
-        self.device = device
-        self.n_threads = n_threads
-        self.random_state = random_state
-        self.verbose = verbose
+    # A setting is one line here, its rule one line in settings.py.
+    n_members: int = 8
+    n_intervals: int = 4
+    time_grid: ArrayLike | None = None
+    width: int = 16
+    depth: int = 3
+    n_heads: int = 2
+    hidden: int = 64
+    head_depth: int = 2
+    token_bias: bool = True
+    proportional: float = 3.0
+    dropout: float = 0.0
+    attention_dropout: float = 0.0
+    token_dropout: float = 0.1
+    unknown_steps: int = 200
+    head_dropout: float = 0.2
+    lr: float = 1e-3
+    weight_decay: float = 1e-4
+    clip_norm: float = 1.0
+    averaging: float = 3.0
+    batch_size: int | str = "auto"
+    max_epochs: int = 100
+    patience: int = 5
+    validation_fraction: float = 0.1
+    mortality_weight: float = 1.0
+    stay_weight: float = 1.0
+    anneal: int | None = 10
+    ips: str = "none"
+    ips_clip: float = 0.01
+    recalibrate: bool | str = "auto"
+    categorical: Sequence[str | int] | None = None
+    columns: Any = None
+    time_unit: str = ""
+    cause_names: Mapping[Any, str] | None = None
+    zero_duration: str = "raise"
+    checkpoint_dir: str | Path | None = None
+    prediction_batch_size: int | str = "auto"
+    device: str = "auto"
+    n_threads: int | None = None
+    random_state: Any = None
+    verbose: bool | str = "auto"
 
     def fit(
         self, X: Any, y: Any, sample_weight: ArrayLike | None = None, eval_set: Any = None

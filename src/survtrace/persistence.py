@@ -1,4 +1,4 @@
-"""A folder of JSON and safetensors: nothing is executed when it is read."""
+"""Save an estimator to a folder of JSON and safetensors; reading it executes nothing."""
 
 from __future__ import annotations
 
@@ -92,15 +92,15 @@ missing). Pass the folder that SurvTRACE.save wrote.
 def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
     est = SurvTRACE(**note["settings"])
     est.causes_ = note["causes"]
-    est.censored_ = note.get("censored", [])
-    est.encoding_ = Encoding.from_dict(note["encoding"], note.get("left_out", ()))
+    est.censored_ = note["censored"]
+    est.encoding_ = Encoding.from_dict(note["encoding"], note["left_out"])
     est._remember_names(est.encoding_)
     est.feature_names_in_ = est.encoding_.names
     est.n_features_in_ = len(est.feature_names_in_)
     est.time_grid_ = tensors["time_grid"].numpy()
     est.score_times_ = tensors["score_times"].numpy()
     est.median_event_time_ = note["median_event_time"]
-    at_risk = tensors.get("censoring_at_risk")  # models saved earlier have none
+    at_risk = tensors.get("censoring_at_risk")
     est.censoring_ = CensoringSurvival(
         tensors["censoring_times"].numpy(),
         tensors["censoring_values"].numpy(),
@@ -118,7 +118,7 @@ def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
 
 
 def _plain(value: Any) -> Any:
-    """A setting as JSON can hold it; a random generator object is not kept."""
+    """Convert a setting to what JSON can hold; a random generator object is not saved."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, list | tuple):
@@ -154,7 +154,7 @@ def _write_folder(path: Path, note: Mapping[str, Any], tensors: Mapping[str, Ten
 
 
 def _put_in_place(new: Path, path: Path, old: Path) -> None:
-    """Rename the new folder to its path; if that fails, the earlier one goes back there."""
+    """Rename the new folder to its path; if that fails, move the earlier one back."""
     if not path.exists():
         new.rename(path)
         return
@@ -175,7 +175,7 @@ def require_replaceable(path: Path) -> None:
 
 
 def _may_be_replaced(path: Path) -> bool:
-    """Whether a path is an empty folder or holds nothing but an estimator of ours."""
+    """Check whether a path is an empty folder or holds nothing but an estimator of ours."""
     if not path.is_dir() or {file.name for file in path.iterdir()} - {NOTE, TENSORS}:
         return False
     try:

@@ -1,4 +1,4 @@
-"""What each setting of the estimator may be."""
+"""The rule of each setting of the estimator, said once; the command line reads it here, too."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from survtrace.errors import SettingError
 
 
 class Rule(NamedTuple):
-    """A test, and the words that say what passes it."""
+    """A test of a value, and the description of what passes it."""
 
     holds: Callable[[Any], bool]
-    words: str
+    description: str
 
 
 def whole(low: int) -> Rule:
-    """A whole number of at least ``low``."""
+    """Make the rule: a whole number of at least ``low``."""
     return Rule(
         lambda v: isinstance(v, Integral) and not isinstance(v, bool) and int(v) >= low,
         f"a whole number of at least {low}",
@@ -27,7 +27,7 @@ def whole(low: int) -> Rule:
 
 
 def between(low: float, high: float, *, above: bool = False, below: bool = False) -> Rule:
-    """A number from ``low`` to ``high``; ``above`` and ``below`` leave the ends out."""
+    """Make the rule: a number from ``low`` to ``high``; ``above``, ``below`` leave the ends out."""
 
     def holds(v: Any) -> bool:
         if not isinstance(v, Real) or isinstance(v, bool):
@@ -43,7 +43,7 @@ def between(low: float, high: float, *, above: bool = False, below: bool = False
 
 
 def one_of(*options: Any) -> Rule:
-    """One of a few values, of the same type."""
+    """Make the rule: one of a few values, of the same type."""
     return Rule(
         lambda v: any(type(v) is type(option) and v == option for option in options),
         "one of " + ", ".join(repr(option) for option in options),
@@ -51,10 +51,9 @@ def one_of(*options: Any) -> Rule:
 
 
 def either(*rules: Rule) -> Rule:
-    """What passes any of the rules."""
-    return Rule(
-        lambda v: any(rule.holds(v) for rule in rules), " or ".join(rule.words for rule in rules)
-    )
+    """Make the rule that holds where any of the rules does."""
+    description = " or ".join(rule.description for rule in rules)
+    return Rule(lambda v: any(rule.holds(v) for rule in rules), description)
 
 
 POSITIVE = between(0, float("inf"), above=True, below=True)
@@ -121,7 +120,7 @@ def check_settings(settings: Mapping[str, Any]) -> None:
     """
     for name, rule in RULES.items():
         if name in settings and not rule.holds(settings[name]):
-            raise SettingError(f"{name} must be {rule.words}; got {settings[name]!r}.")
+            raise SettingError(f"{name} must be {rule.description}; got {settings[name]!r}.")
     if settings.get("checkpoint_dir") and settings["random_state"] is None:
         raise SettingError(
             "a fit with checkpoint_dir is resumed from the same seed, so random_state must be "
@@ -135,21 +134,21 @@ def check_settings(settings: Mapping[str, Any]) -> None:
 
 
 def names_of_causes(causes: Sequence[Any], names: Mapping[Any, str] | None) -> dict[Any, str]:
-    """A text to show for each cause: the user's, or the label itself.
+    """Choose a text to show for each cause: the user's, or the label itself.
 
     Examples
     --------
     >>> names_of_causes([1, 2, "relapse"], {1: "death"})
     {1: 'death', 2: 'cause 2', 'relapse': 'relapse'}
     """
-    said = {str(label): text for label, text in (names or {}).items()}
-    unknown = sorted(set(said) - {str(cause) for cause in causes})
+    given = {str(label): text for label, text in (names or {}).items()}
+    unknown = sorted(set(given) - {str(cause) for cause in causes})
     if unknown:
         near = get_close_matches(unknown[0], [str(cause) for cause in causes], n=1)
-        meant = f" (did you mean {near[0]!r}?)" if near else ""
+        question = f" (did you mean {near[0]!r}?)" if near else ""
         raise SettingError(
             f"cause_names must name causes of the outcome, which are {list(causes)}; "
-            f"{unknown[0]!r} is none{meant}."
+            f"{unknown[0]!r} is none{question}."
         )
     plain = {cause: cause if isinstance(cause, str) else f"cause {cause}" for cause in causes}
-    return {cause: said.get(str(cause), text) for cause, text in plain.items()}
+    return {cause: given.get(str(cause), text) for cause, text in plain.items()}

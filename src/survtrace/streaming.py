@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from survtrace.errors import DataError
 from survtrace.estimator import SurvTRACE
 from survtrace.naming import INCIDENCE, SURVIVAL, column_names, prediction_frame
-from survtrace.tables.files.chunk_warnings import warnings_of_rows
-from survtrace.tables.files.chunks import N_ROWS, read_chunks, write_chunks
+from survtrace.tables.files.chunks import N_ROWS, read_chunks, warnings_of_rows, write_chunks
 from survtrace.tables.files.reading import Reading
 from survtrace.tables.files.text_levels import as_learned, text_columns
 

@@ -9,7 +9,13 @@ import pytest
 
 from survtrace import DataError, SettingError, SurvTRACE, load
 from survtrace.cli import outputs
-from survtrace.cli.outputs import beside, require_free, require_writable, save_model, words_for
+from survtrace.cli.outputs import (
+    beside,
+    file_error_message,
+    require_free,
+    require_writable,
+    save_model,
+)
 
 OUTCOME = ("--duration", "months", "--event", "cause")
 
@@ -185,10 +191,10 @@ def test_a_model_that_can_be_saved_nowhere_is_said_to_be_lost(fitted_three, tmp_
 
 def test_a_full_disk_is_no_fault_of_ours():
     error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "out.csv")
-    assert words_for(error) == (
+    assert file_error_message(error) == (
         "out.csv: No space left on device. Make room, or choose another place."
     )
-    assert words_for(OSError("something else")) is None
+    assert file_error_message(OSError("something else")) is None
 
 
 def test_what_lies_beside_a_folder_is_named_after_it(tmp_path, monkeypatch):

@@ -15,9 +15,8 @@ from survtrace.tables.covariates.encoding import Encoding
 
 SIZES = [50, 50, 50, 0, 50, 50, 50, 1, 50, 23]
 SEEDS = [11, 12, 13]
-LAYOUT = Layout(
-    Encoding.from_dict({"number": {"mean": 0.0, "deviation": 1.0}}), np.array([0, 1.0]), 1, (0, 1)
-)
+SCALE = {"mean": 0.0, "deviation": 1.0, "low": -2.0, "typical": 0.0, "high": 2.0}
+LAYOUT = Layout(Encoding.from_dict({"number": SCALE}), np.array([0, 1.0]), 1, (0, 1))
 
 
 @pytest.fixture(scope="module")

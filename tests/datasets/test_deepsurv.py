@@ -1,5 +1,6 @@
 """METABRIC and SUPPORT come with names, kinds and counts as published."""
 
+import hashlib
 import os
 import sys
 from pathlib import Path
@@ -22,28 +23,35 @@ def use_real_file(monkeypatch, name):
     pytest.skip(f"{name} is neither in $SURVTRACE_DATA_HOME nor beside the repository")
 
 
-def write_h5(path, n_train, n_test):
-    h5py = pytest.importorskip("h5py")
+@pytest.fixture
+def small_metabric(tmp_path, monkeypatch):
+    """A file in place of METABRIC's: three training rows and two test rows."""
+    h5py, path = pytest.importorskip("h5py"), tmp_path / deepsurv.METABRIC_FILE
     with h5py.File(path, "w") as file:
-        for part, rows in (("train", np.arange(n_train)), ("test", n_train + np.arange(n_test))):
-            file[f"{part}/x"] = np.stack([rows + 0.5, rows % 2], axis=1).astype(np.float32)
+        for part, rows in (("train", np.arange(3)), ("test", np.arange(3, 5))):
+            columns = [*[rows + 0.5] * 4, *[rows % 2] * 4, rows + 50.5]
+            file[f"{part}/x"] = np.stack(columns, axis=1).astype(np.float32)
             file[f"{part}/t"] = (rows + 1).astype(np.float32)
             file[f"{part}/e"] = (rows % 2).astype(np.int32)
+    monkeypatch.setenv("SURVTRACE_DATA_HOME", str(tmp_path))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    monkeypatch.setattr(deepsurv, "METABRIC_SHA256", digest)
 
 
-def test_training_rows_come_first_and_columns_are_named(tmp_path):
-    write_h5(tmp_path / "small.h5", 3, 2)
-    X, y = deepsurv._read_cohort(tmp_path / "small.h5", ["age", "sex"], ["sex"])
-    assert X["age"].tolist() == [0.5, 1.5, 2.5, 3.5, 4.5]
-    assert X["sex"].dtype == "category"
+@pytest.mark.usefixtures("small_metabric")
+def test_training_rows_come_first_and_columns_are_named():
+    X, y = load_metabric()
+    assert X["age"].tolist() == [50.5, 51.5, 52.5, 53.5, 54.5]
+    assert X["er_positive"].dtype == "category"
     assert y["duration"].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
     assert y["event"].tolist() == [0, 1, 0, 1, 0]
 
 
-def test_without_h5py_the_error_names_the_extra(tmp_path, monkeypatch):
+@pytest.mark.usefixtures("small_metabric")
+def test_without_h5py_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(DataError, match=r"pip install 'survtrace\[datasets\]"):
-        deepsurv._read_arrays(tmp_path / "any.h5", ["x"])
+        load_metabric()
 
 
 def test_metabric_is_as_published(monkeypatch):

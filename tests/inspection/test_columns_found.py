@@ -138,7 +138,7 @@ def test_the_dictionary_answers():
     assert found(["1,234", "5,678"] * 60, columns=answers).covariate.decimal == ","
     mixed = [*NUMBERS[:80].astype(str), *(f"word {i}" for i in range(40))]
     assert found(mixed, columns={"a": {"kind": "categorical"}}).use == "categorical"
-    assert found(mixed, columns={"a": "ignore"}).asked
+    assert found(mixed, columns={"a": "ignore"}).by_user
 
 
 @pytest.mark.parametrize("kind", ["categorical", "covariate"])

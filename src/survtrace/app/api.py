@@ -1,4 +1,4 @@
-"""The routes: JSON in, JSON out, with the library's words where something is wrong."""
+"""The routes: JSON in, JSON out, with the library's error messages."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ class OneSubject(BaseModel):
 
 
 class Health(BaseModel):
-    """That the server is there."""
+    """The answer of a running server."""
 
     status: str
     version: str
 
 
 class Problem(BaseModel):
-    """What is wrong, in words: the rule, what was seen, the way out."""
+    """An error message: the rule, what was seen, the way out."""
 
     detail: str
 
@@ -184,7 +184,7 @@ def create_app(
 
 
 def _open_routes() -> APIRouter:
-    """What anyone may see: the empty page, and that the server is there."""
+    """Make the routes without token: the empty page, and /health."""
     routes = APIRouter()
 
     @routes.get("/", include_in_schema=False)
@@ -193,7 +193,7 @@ def _open_routes() -> APIRouter:
 
     @routes.get("/health")
     async def health() -> Health:
-        """Say that the server is there."""
+        """Answer that the server runs."""
         return Health(status="ok", version=version("survtrace"))
 
     return routes
@@ -202,7 +202,7 @@ def _open_routes() -> APIRouter:
 def _guarded_routes(
     known: Schema, answers: Answers, worker: Worker, rows: list[Importance] | None
 ) -> APIRouter:
-    """What speaks of the estimator or of subjects; `RequestGuard` asks for the token, if any."""
+    """Make the routes on the estimator and subjects; `RequestGuard` checks the token, if any."""
     problems: dict[int | str, dict[str, Any]] = {
         status: {"model": Problem} for status in (400, 401, 408, 413, 422, 429)
     }
@@ -210,12 +210,12 @@ def _guarded_routes(
 
     @routes.get("/schema")
     async def schema() -> Schema:
-        """Say what the estimator asks of a subject, and what it can tell."""
+        """Describe the covariates of a subject, the causes and the limits."""
         return known
 
     @routes.post("/predict", response_model=Prediction)
     async def predict(question: Question) -> Response:
-        """Survival and incidence of each cause, with the deviation between members.
+        """Predict survival and incidence of each cause, with the deviation between members.
 
         Lists are by subject, cause and time; `times` are by default the ends of the
         estimator's intervals.
@@ -226,12 +226,12 @@ def _guarded_routes(
 
     @routes.post("/attention", response_model=Attention)
     async def attention(question: OneSubject) -> Response:
-        """How much the covariates of one subject drew on each other inside the network."""
+        """Return the attention of each covariate of one subject to each other."""
         return await worker.run(lambda: _json(answers.attention(question.subject)))
 
     @routes.get("/importance", responses={404: {"model": Problem}})
     async def importance() -> list[Importance]:
-        """Importance of each covariate for each cause, as `survtrace explain` found it."""
+        """Return the importance of each covariate for each cause, from `survtrace explain`."""
         if rows is None:
             raise HTTPException(
                 404,
@@ -253,19 +253,19 @@ def _guarded_routes(
     ) -> StreamingResponse:
         """Add survival and incidences at `times` to a CSV table of subjects.
 
-        `times` is by default the median event time. What the library warned of is in the header
-        `Survtrace-Warnings`, a JSON list.
+        `times` is by default the median event time. The header `Survtrace-Warnings` holds the
+        warnings, as a JSON list.
         """
         content = await request.body()
         scored = await worker.run(lambda: answers.score(content, times))
-        told = json.dumps([words[:300] for words in scored.warnings[:5]])
-        return StreamingResponse(scored.csv(), media_type="text/csv", headers={WARNINGS: told})
+        warnings = json.dumps([warning[:300] for warning in scored.warnings[:5]])
+        return StreamingResponse(scored.csv(), media_type="text/csv", headers={WARNINGS: warnings})
 
     return routes
 
 
 def read_importance(path: str | Path) -> list[Importance]:
-    """Importances that `survtrace explain` wrote."""
+    """Read the importances that `survtrace explain` wrote."""
     columns = list(Importance.model_fields)
     table = read_table(path)
     missing = [name for name in columns if name not in table]
@@ -291,7 +291,7 @@ async def _refuse(request: Request, error: Exception) -> JSONResponse:
 
 
 async def _refuse_form(request: Request, error: Exception) -> JSONResponse:
-    """A request that is not of the form /openapi.json describes."""
+    """Refuse a request that is not of the form /openapi.json describes."""
     assert isinstance(error, RequestValidationError)
     first, *others = error.errors()
     where = ".".join(str(part) for part in first["loc"])

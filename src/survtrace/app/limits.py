@@ -1,4 +1,4 @@
-"""How much one request may ask, who may ask, and what every answer carries."""
+"""Limit the size and time of a request, check its token, and add headers to every answer."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ HEADERS = {
 class LimitError(SurvtraceError):
     """A request asks for more than one request may; ``status`` is its HTTP code."""
 
-    def __init__(self, words: str, status: int = 413) -> None:
-        super().__init__(words)
+    def __init__(self, message: str, status: int = 413) -> None:
+        super().__init__(message)
         self.status = status
 
 
@@ -61,19 +61,20 @@ Send them in parts.
                 f"one request takes at most {self.rows} subjects; got {n_subjects}. "
                 "Send them in parts."
             )
-        asked = n_subjects * n_times * n_states
-        if asked > self.numbers:
+        n_numbers = n_subjects * n_times * n_states
+        if n_numbers > self.numbers:
             raise LimitError(
                 f"one answer holds at most {self.numbers} probabilities; {n_subjects} subjects x "
-                f"{n_times} times x {n_states} states are {asked}. Ask for fewer subjects or times."
+                f"{n_times} times x {n_states} states are {n_numbers}. Ask for fewer subjects or "
+                "times."
             )
 
 
 class Worker:
     """One thread in which every prediction runs, one after the other.
 
-    The network is small: requests side by side on one core each would only be slower, and
-    what the library warns of can be told apart.
+    The network is small: requests side by side on one core each would only be slower, and the
+    warnings of one request would mix with those of another.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -94,13 +95,13 @@ class Worker:
 
 
 class RequestGuard:
-    """Checks token, size and pace of a request before anything is read of it; adds headers."""
+    """Check token, size and time of a request before the app sees it; add headers to answers."""
 
     def __init__(self, app: ASGIApp, limits: Limits, token: str | None = None) -> None:
         self.app, self.limits, self.token = app, limits, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request in, or answer it here."""
+        """Pass a request on to the app, or refuse it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -112,7 +113,7 @@ class RequestGuard:
 
         headers = Headers(scope=scope)
         if not (scope["path"] in OPEN_PATHS or scope["path"].startswith("/page/")):
-            refused = self._refuse_stranger(headers)
+            refused = self._refuse_without_token(headers)
             if refused is not None:
                 await refused(scope, receive, send_with_headers)
                 return
@@ -123,19 +124,21 @@ class RequestGuard:
         except LimitError as error:
             await refusal(error.status, str(error))(scope, receive, send_with_headers)
         except TimeoutError:
-            words = f"a request must arrive within {self.limits.seconds:g} seconds. Send it again."
-            await refusal(408, words)(scope, receive, send_with_headers)
+            message = (
+                f"a request must arrive within {self.limits.seconds:g} seconds. Send it again."
+            )
+            await refusal(408, message)(scope, receive, send_with_headers)
         else:
             await self.app(scope, _replay(body, receive), send_with_headers)
 
-    def _refuse_stranger(self, headers: Headers) -> JSONResponse | None:
+    def _refuse_without_token(self, headers: Headers) -> JSONResponse | None:
         if self.token is None:
             return None
-        shown = headers.get("authorization", "").encode("latin-1")
-        if hmac.compare_digest(shown, b"Bearer " + self.token.encode("utf-8")):
+        given = headers.get("authorization", "").encode("latin-1")
+        if hmac.compare_digest(given, b"Bearer " + self.token.encode("utf-8")):
             return None
-        words = "this server asks for its token. Send the header 'Authorization: Bearer <token>'."
-        return refusal(401, words, {"WWW-Authenticate": "Bearer"})
+        message = "this server asks for its token. Send the header 'Authorization: Bearer <token>'."
+        return refusal(401, message, {"WWW-Authenticate": "Bearer"})
 
     def _check_size(self, size: int) -> None:
         if size > self.limits.bytes:
@@ -155,16 +158,16 @@ class RequestGuard:
         return b"".join(parts)
 
 
-def refusal(status: int, words: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    """An error in words; text that is no Unicode is escaped, long text is cut."""
-    shown = words.encode("utf-8", "backslashreplace").decode()
+def refusal(status: int, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    """Answer with an error message; text that is no Unicode is escaped, long text is cut."""
+    shown = message.encode("utf-8", "backslashreplace").decode()
     if len(shown) > 1000:
         shown = f"{shown[:700]} ... {shown[-250:]}"
     return JSONResponse({"detail": shown}, status, headers)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Give a body that was already read, then whatever comes."""
+    """Return a receive function for a body that was already read, then for what follows."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replayed() -> Message:

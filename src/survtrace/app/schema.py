@@ -1,4 +1,4 @@
-"""What a fitted estimator asks of a subject: names, kinds, ranges, levels, units."""
+"""Describe the covariates of a fitted estimator: names, kinds, ranges, levels, units."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CovariateSchema(BaseModel):
 
 
 class TimeSchema(BaseModel):
-    """Until when curves reach, and when half of the observed events had happened."""
+    """The end of the curves, and the median of the event times."""
 
     unit: str
     end: float
@@ -39,7 +39,7 @@ class TimeSchema(BaseModel):
 
 
 class ModelSchema(BaseModel):
-    """Which model it is, and from whom and when it learned; null where its card does not say."""
+    """The model's name, and when and on whom it was fitted; null where its card lacks it."""
 
     name: str
     fitted_on: str | None
@@ -50,7 +50,7 @@ class ModelSchema(BaseModel):
 
 
 class LimitsSchema(BaseModel):
-    """What one request may ask."""
+    """The limits of one request."""
 
     rows: int
     bytes: int
@@ -59,7 +59,7 @@ class LimitsSchema(BaseModel):
 
 
 class Schema(BaseModel):
-    """Everything a form needs to know."""
+    """All that a form needs."""
 
     covariates: list[CovariateSchema]
     causes: list[str]
@@ -110,7 +110,7 @@ def covariate_schemas(
 
 
 def slider(low: float, typical: float, high: float) -> tuple[float, float, float, float]:
-    """Ends, start and step of a slider of about a hundred steps, rounded; whole where they are.
+    """Choose ends, start and step of a slider of about a hundred steps, rounded.
 
     Examples
     --------

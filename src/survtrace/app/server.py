@@ -64,22 +64,22 @@ def serve(
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Open a port, or say why that cannot be; port 0 is any that is free."""
+    """Open a port; port 0 is any that is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        words = f"the server cannot listen on {host}, port {port} ({error.strerror or error})."
+        seen = f"the server cannot listen on {host}, port {port} ({error.strerror or error})."
         other = port + 1 if 0 < port < 65535 else 8000
         raise SettingError(
-            f"{words} Pass another port, such as port={other}, or port=0 for any that is free.",
-            in_command=f"{words} Choose another port, such as --port {other}, or --port 0 for any "
+            f"{seen} Pass another port, such as port={other}, or port=0 for any that is free.",
+            in_command=f"{seen} Choose another port, such as --port {other}, or --port 0 for any "
             "that is free.",
         ) from None
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address.
+    """Check whether only this machine can reach an address.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The cohorts that can be loaded by name, what they are, and where they come from."""
+"""Cohorts that can be loaded by name, what they are, and where they come from."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Facts(NamedTuple):
-    """What there is to know of a cohort before it is loaded; None where that depends."""
+    """A cohort before it is loaded; None where a number depends on the file."""
 
     rows: int | None
     covariates: int | None
@@ -29,7 +29,7 @@ DATASETS = {
     "support": Facts(8873, 14, 1, "death of the seriously ill in hospital; days", DEEPSURV),
     "seer": Facts(None, 18, 3, "cause of death with breast cancer; months", "yours: docs/seer.md"),
     "simulated": Facts(None, 18, 2, "non-linear, with known truth; months", "drawn: --rows"),
-    "linear": Facts(None, 18, 2, "simulated after Cox's heart; months", "drawn: --rows"),
+    "linear": Facts(None, 18, 2, "simulated, with proportional hazards; months", "drawn: --rows"),
     "nafld": Facts(17549, 5, 1, "death, with a fatty liver or not; days", PUBLIC),
     "ebmt": Facts(8966, 5, 6, "cause of death after marrow transplantation; months", PUBLIC),
     "smart": Facts(3873, 26, 1, "vascular event in patients at high risk; days", PUBLIC),
@@ -42,7 +42,7 @@ DATASETS = {
 
 
 def load_dataset(name: str, n_subjects: int = 10_000) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Covariates and outcome of a cohort; ``n_subjects`` is the size of simulated ones.
+    """Load covariates and outcome of a cohort; ``n_subjects`` is the size of simulated ones.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""All commands with an example each; what an error says, and with which code the command ends."""
+"""All commands with an example each; how errors are shown, and with which code they end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from survtrace.cli import screen
 from survtrace.cli.commands import check, describe, fit, hold_out, learn, study, use
 from survtrace.cli.commands.suggest import with_answers
 from survtrace.cli.options import Quiet
-from survtrace.cli.outputs import words_for
+from survtrace.cli.outputs import file_error_message
 from survtrace.errors import SurvtraceError
 
 DEBUG = "SURVTRACE_DEBUG"
@@ -93,14 +93,14 @@ def main() -> None:
     except Exception as error:
         if os.environ.get(DEBUG):
             traceback.print_exc()
-        words = _users_mistake(error)
-        if words is not None:
-            screen.show_error(words)
+        message = _users_mistake(error)
+        if message is not None:
+            screen.show_error(message)
             if answers := getattr(error, "answers", ()):
                 screen.say(with_answers(["survtrace", *sys.argv[1:]], answers))
             sys.exit(USERS_MISTAKE)
         screen.show_error(f"{type(error).__name__}: {error}")
-        screen.say(f"This is a fault of survtrace's own. {DEBUG}=1 shows where it happened.")
+        screen.say(f"This is a bug in survtrace. {DEBUG}=1 shows where it happened.")
         sys.exit(OUR_MISTAKE)
 
 
@@ -111,11 +111,11 @@ def _terminate(*_: object) -> None:
 
 
 def _users_mistake(error: Exception) -> str | None:
-    """What to tell the user of a mistake; None for one of ours."""
+    """Return the message for a mistake of the user; None for one of ours."""
     if isinstance(error, SurvtraceError):
         return error.in_command
     if isinstance(error, OSError):
-        return words_for(error)
+        return file_error_message(error)
     if isinstance(error, ModuleNotFoundError):
         name = (error.name or "").partition(".")[0]
         if name in EXTRAS:

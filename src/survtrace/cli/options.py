@@ -1,4 +1,4 @@
-"""Options that several commands share, each declared once; what they name is read from its file."""
+"""Options that several commands share, each declared once, and the tables that they name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def _also_before_the_command(context: typer.Context, value: bool) -> bool:
-    """Whether the option stands behind the command, or before it."""
+    """Check whether the option is given behind the command, or before it."""
     before = context.parent.params if context.parent else {}
     return value or bool(before.get("quiet"))
 
@@ -36,48 +36,36 @@ Table = Annotated[
         "files; - is CSV from standard input.",
     ),
 ]
-Duration = Annotated[
-    str, typer.Option(metavar="COLUMN", help="Column with the length of follow-up.")
-]
-Event = Annotated[
-    str, typer.Option(metavar="COLUMN", help="Column with 0 (or censored), or the cause.")
-]
-MaybeDuration = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Column with the length of follow-up, if you know it."),
-]
-MaybeEvent = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Column with 0 (or censored), or the cause, if known."),
-]
-KnownDuration = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Column with the length of follow-up; by default as fit."),
-]
-KnownEvent = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Column with 0 (or censored), or the cause; as fit."),
-]
+
+
+def _column(help: str, *names: str) -> Any:
+    return typer.Option(*names, metavar="COLUMN", help=help)
+
+
+# The options --duration and --event of a command that reads an outcome.
+REQUIRED = (
+    Annotated[str, _column("Column with the length of follow-up.")],
+    Annotated[str, _column("Column with 0 (or censored), or the cause.")],
+)
+OPTIONAL = (
+    Annotated[str | None, _column("Column with the length of follow-up, if you know it.")],
+    Annotated[str | None, _column("Column with 0 (or censored), or the cause, if known.")],
+)
+AS_FIT = (
+    Annotated[str | None, _column("Column with the length of follow-up; by default as fit.")],
+    Annotated[str | None, _column("Column with 0 (or censored), or the cause; as fit.")],
+)
 Ids = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--id", metavar="COLUMN", help="Column that names the subject, no covariate; repeatable."
-    ),
+    list[str] | None, _column("Column that names the subject, no covariate; repeatable.", "--id")
 ]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN", help="Column that is no covariate; repeatable."),
-]
-Categorical = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN", help="Column whose numbers are codes; repeatable."),
-]
+Drop = Annotated[list[str] | None, _column("Column that is no covariate; repeatable.")]
+Categorical = Annotated[list[str] | None, _column("Column whose numbers are codes; repeatable.")]
 Quiet = Annotated[
     bool,
     typer.Option(
         "--quiet",
         "-q",
-        help="Only results: no progress, no remarks.",
+        help="Only results: no progress, no warnings.",
         callback=_also_before_the_command,
     ),
 ]
@@ -96,21 +84,62 @@ Gpu = Annotated[bool, typer.Option("--gpu", help="With --ray: a GPU for each wor
 
 
 @dataclass(frozen=True)
-class TableOptions:
-    """What a user says about a table: how its file is written, and which label means censored."""
+class OutcomeColumns:
+    """The columns of a table that are no covariates."""
 
-    sep: str | None = None
-    decimal: str | None = None
-    missing: Sequence[str] | None = None
-    encoding: str | None = None
-    sheet: str | None = None
-    censored: Sequence[str] | None = None
-    columns: Path | None = None
-    use: Sequence[str] | None = None
+    duration: str
+    event: str
+    left_out: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Options on which columns of a table hold what, and how its file is written."""
+
+    duration: str | None = None  # the options of these two differ between commands
+    event: str | None = None
+    ids: Ids = None
+    drop: Drop = None
+    categorical: Categorical = None
+    sep: Annotated[
+        str | None, typer.Option(metavar="MARK", help="What separates columns: , ; or tab.")
+    ] = None
+    decimal: Annotated[str | None, typer.Option(metavar="MARK", help="Decimal mark: . or ,")] = None
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="Text or number that means not known; repeatable."),
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of the characters, such as cp1252.")
+    ] = None
+    sheet: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Sheet of an Excel file, by name or number.")
+    ] = None
+    censored: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LABEL", help="Label of --event that means censored; repeatable."),
+    ] = None
+    columns: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Data dictionary: CSV with name, kind, unit, label, levels, missing, low, high; "
+            "check --write drafts one.",
+        ),
+    ] = None
+    use: Annotated[
+        list[str] | None, _column("Use this column whatever it looks like; repeatable.")
+    ] = None
+
+    @property
+    def outcome(self) -> OutcomeColumns:
+        """Return the columns that are no covariates."""
+        left_out = [*(self.ids or ()), *(self.drop or ())]
+        return OutcomeColumns(str(self.duration), str(self.event), left_out)
 
     @property
     def dictionary(self) -> dict[str, dict[str, Any]] | None:
-        """What is said of columns, by file and by --use, in plain values; None for nothing."""
+        """Merge the entries of --columns and --use, in plain values; None for none."""
         from survtrace.inspection import read_dictionary
 
         entries = {
@@ -125,7 +154,7 @@ class TableOptions:
 
     @property
     def reading(self) -> Reading:
-        """How the file is written."""
+        """Convert the options on how the file is written."""
         from survtrace.tables.files.reading import Reading
 
         sep = {"tab": "\t", r"\t": "\t", "space": " "}.get(self.sep or "", self.sep)
@@ -135,68 +164,44 @@ class TableOptions:
         return Reading(sep, self.decimal, tuple(self.missing or ()), self.encoding, sheet)
 
 
-FILE_OPTIONS: dict[str, Any] = {
-    "sep": Annotated[
-        str | None, typer.Option(metavar="MARK", help="What separates columns: , ; or tab.")
-    ],
-    "decimal": Annotated[str | None, typer.Option(metavar="MARK", help="Decimal mark: . or ,")],
-    "missing": Annotated[
-        list[str] | None,
-        typer.Option(metavar="TEXT", help="Text or number that means not known; repeatable."),
-    ],
-    "encoding": Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of the characters, such as cp1252.")
-    ],
-    "sheet": Annotated[
-        str | None, typer.Option(metavar="NAME", help="Sheet of an Excel file, by name or number.")
-    ],
-}
-CENSORED = Annotated[
-    list[str] | None,
-    typer.Option(metavar="LABEL", help="Label of --event that means censored; repeatable."),
-]
-
-
-LEARNING_OPTIONS: dict[str, Any] = {
-    "columns": Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Data dictionary: CSV with name, kind, unit, label, levels, missing, low, high; "
-            "check --write drafts one.",
-        ),
-    ],
-    "use": Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Use this column whatever it looks like; repeatable."),
-    ],
-}
-
-
 def reads_table(
-    *, outcome: bool = True, learning: bool = False
+    outcome: tuple[Any, Any] | None = None, *, learning: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add to a command the options of `TableOptions`, which it is given as ``how``."""
-    added = {**FILE_OPTIONS, **({"censored": CENSORED} if outcome else {})}
-    added |= LEARNING_OPTIONS if learning else {}
+    """Add the options of `TableOptions` to a command, which gets their values as ``how``.
+
+    ``outcome`` holds the options --duration and --event, for a command that reads an outcome.
+    """
+    hints = get_type_hints(TableOptions, include_extras=True)
+    hints["duration"], hints["event"] = outcome or (None, None)
+    absent = {*(() if learning else ("categorical", "columns", "use"))}
+    absent |= {*(() if outcome else ("duration", "event", "ids", "drop", "censored"))}
+    added = {name: hint for name, hint in hints.items() if name not in absent}
+    required = ("duration", "event") if outcome is REQUIRED else ()
+    keyword = inspect.Parameter.KEYWORD_ONLY
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command, eval_str=True)
-        own = [each for each in signature.parameters.values() if each.name != "how"]
-        more = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-            for name, kind in added.items()
+        of_command = {n: each.replace(kind=keyword) for n, each in signature.parameters.items()}
+        of_command.pop("how")
+        arguments = [of_command.pop(name) for name in ("model", "table") if name in of_command]
+        options = [
+            inspect.Parameter(
+                name,
+                keyword,
+                default=inspect.Parameter.empty if name in required else None,
+                annotation=hint,
+            )
+            for name, hint in added.items()
         ]
-        last = [inspect.Parameter.KEYWORD_ONLY] * len(own)
-        own = [each.replace(kind=kind) for each, kind in zip(own, last, strict=True)]
+        parameters = [*arguments, *options, *of_command.values()]
 
         @wraps(command)
-        def run(**given: Any) -> None:
-            how = TableOptions(**{name: given.pop(name) for name in added})
-            command(**given, how=how)
+        def run(**values: Any) -> None:
+            how = TableOptions(**{name: values.pop(name) for name in added})
+            command(**values, how=how)
 
         run.__annotations__ = {}
-        vars(run)["__signature__"] = signature.replace(parameters=[*own, *more])
+        vars(run)["__signature__"] = signature.replace(parameters=parameters)
         return run
 
     return decorate
@@ -212,7 +217,7 @@ def rows_as_in(table: Path) -> AbstractContextManager[None]:
 def read_subjects(
     frame: pd.DataFrame, columns: OutcomeColumns, how: TableOptions
 ) -> tuple[pd.DataFrame, Any]:
-    """Covariates and outcome of a table."""
+    """Split a table into covariates and outcome."""
     from survtrace.tables.files.formats import require_columns, split_outcome
 
     require_columns(frame.columns, list(how.use or ()))
@@ -224,50 +229,34 @@ def read_subjects(
 def read_scored(
     est: SurvTRACE, table: Path, columns: OutcomeColumns, how: TableOptions
 ) -> tuple[pd.DataFrame, Any]:
-    """Covariates and outcome of subjects for a model; columns that fit left out are left out."""
+    """Read covariates and outcome to score a model on; drop the columns that fit left out."""
     from survtrace.tables.files.formats import read_table
 
     frame = read_table(table, how.reading)
-    known: dict[str, Any] = est.card_.get("table", {})
-    left_out = [name for name in known.get("left_out", ()) if name in frame]
-    left_out = list(dict.fromkeys([*columns.left_out, *left_out]))
-    return read_subjects(frame, OutcomeColumns(columns.duration, columns.event, left_out), how)
+    dropped_in_fit = est.card_.get("table", {}).get("left_out", ())
+    left_out = dict.fromkeys([*columns.left_out, *(n for n in dropped_in_fit if n in frame)])
+    return read_subjects(
+        frame, OutcomeColumns(columns.duration, columns.event, list(left_out)), how
+    )
 
 
-@dataclass(frozen=True)
-class OutcomeColumns:
-    """The columns of a table that are no covariates."""
-
-    duration: str
-    event: str
-    left_out: Sequence[str] = ()
-
-
-def outcome_columns(
-    est: SurvTRACE,
-    duration: str | None,
-    event: str | None,
-    ids: Sequence[str] | None,
-    drop: Sequence[str] | None,
-) -> OutcomeColumns:
-    """The columns as told, or else as `fit` was told, which the model remembers."""
-    known: dict[str, Any] = est.card_.get("table", {})
+def outcome_columns(est: SurvTRACE, how: TableOptions) -> OutcomeColumns:
+    """Return the columns that the options name, or else those of `fit`, kept in the model."""
+    fitted: dict[str, Any] = est.card_.get("table", {})
     found = {
-        "--duration": duration or known.get("duration"),
-        "--event": event or known.get("event"),
+        "--duration": how.duration or fitted.get("duration"),
+        "--event": how.event or fitted.get("event"),
     }
     for option, name in found.items():
         if name is None:
             raise SettingError(
                 f"the model does not say which column was {option} in fit. Pass {option} COLUMN."
             )
-    return OutcomeColumns(
-        str(found["--duration"]), str(found["--event"]), [*(ids or ()), *(drop or ())]
-    )
+    return OutcomeColumns(str(found["--duration"]), str(found["--event"]), how.outcome.left_out)
 
 
 def read_numbers(text: str, name: str) -> list[float]:
-    """Numbers with commas between them.
+    """Parse numbers with commas between them.
 
     Examples
     --------

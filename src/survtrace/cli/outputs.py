@@ -1,4 +1,4 @@
-"""Where a command may write: never over an input, over other files only with --force."""
+"""Check where a command may write: never over an input, over other files only with --force."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import os
 import shlex
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from survtrace.errors import DataError, SavedFileError, SettingError
 
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
 
 STANDARD = Path("-")
 JSON_BYTES = 2**20  # room for estimator.json
+MISSING_OR_TAKEN = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
+WRONG_PATH = (*MISSING_OR_TAKEN, PermissionError)
 
 
 def require_free(
@@ -67,7 +68,7 @@ def require_free_model(
 
 
 def require_writable(out: Path, n_bytes: int = 0, *, option: str = "--out") -> None:
-    """Refuse a place where nothing can be made, or with too little room, by trying it."""
+    """Refuse a path where nothing can be written, or with too little room, by trying it."""
     parent = _nearest_folder(out.absolute().parent)
     try:
         with tempfile.TemporaryDirectory(dir=parent, prefix=".survtrace-"):
@@ -89,54 +90,33 @@ def save_model(est: SurvTRACE, out: Path) -> None:
     try:
         est.save(out)
     except (OSError, SavedFileError) as error:
-        with _rescued(out, error) as path:
-            est.save(path)
-
-
-@contextmanager
-def _rescued(out: Path, error: Any) -> Iterator[Path]:
-    """A path among the temporary files, named to the user in the error that follows."""
-    reason = getattr(error, "strerror", None) or error
-    try:
+        reason = getattr(error, "strerror", None) or error
         path = Path(tempfile.mkdtemp(prefix="survtrace-")) / out.name
-        yield path
-    except OSError as second:
+        try:
+            est.save(path)
+        except OSError as second:
+            raise DataError(
+                f"the model could not be saved: neither to {out} ({reason}) nor to {path} "
+                f"({second.strerror or second}). Make room and fit again."
+            ) from error
         raise DataError(
-            f"the model could not be saved: neither to {out} ({reason}) nor to {path} "
-            f"({second.strerror or second}). Make room and fit again."
+            f"{out} could not be written ({reason}). The model is complete and saved in {path}. "
+            f"Make room, then: {shlex.join(['mv', str(path), str(out)])}"
         ) from error
-    move = f"mv {shlex.quote(str(path))} {shlex.quote(str(out))}"
-    raise DataError(
-        f"{out} could not be written ({reason}). The model is complete and saved in {path}. Make "
-        f"room, then: {move}"
-    ) from error
 
 
-def words_for(error: OSError) -> str | None:
-    """What to tell a user of an error of the file system; None if it is none of theirs."""
-    theirs = (
-        errno.ENOENT,
-        errno.EEXIST,
-        errno.EISDIR,
-        errno.ENOTDIR,
-        errno.EACCES,
-        errno.EPERM,
-        errno.EROFS,
-        errno.ENOSPC,
-        errno.EDQUOT,
-        errno.EFBIG,
-        errno.ENAMETOOLONG,
-    )
-    if error.errno not in theirs:
-        return None
-    place = f"{error.filename}: " if error.filename else ""
+def file_error_message(error: OSError) -> str | None:
+    """Return the message for an error of the file system; None if the user cannot mend it."""
+    path = f"{error.filename}: " if error.filename else ""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return f"{place}{error.strerror}. Make room, or choose another place."
-    return f"{place}{error.strerror}. Choose another path."
+        return f"{path}{error.strerror}. Make room, or choose another place."
+    if isinstance(error, WRONG_PATH) or error.errno in (errno.EROFS, errno.ENAMETOOLONG):
+        return f"{path}{error.strerror}. Choose another path."
+    return None
 
 
 def beside(out: Path, ending: str) -> Path:
-    """A path next to another, whose name begins with its name.
+    """Append an ending to the name of a path.
 
     Examples
     --------
@@ -148,17 +128,16 @@ def beside(out: Path, ending: str) -> Path:
 
 
 def _is_within(out: Path, source: Path) -> bool:
-    """Whether a path is another, by any link, or lies inside it."""
+    """Check whether a path is another, by any link, or lies inside it."""
     if not source.exists():
         return False
     inside = (out.parent.resolve() / out.name).parents if source.is_dir() else ()
-    places = [out, *inside]
-    return any(place.exists() and os.path.samefile(place, source) for place in places)
+    return any(path.exists() and os.path.samefile(path, source) for path in (out, *inside))
 
 
 def _nearest_folder(path: Path) -> Path:
-    """The path itself, or the nearest of its parents that exists."""
-    return next(place for place in (path, *path.parents) if os.path.lexists(place))
+    """Return the path itself, or the nearest of its parents that exists."""
+    return next(parent for parent in (path, *path.parents) if os.path.lexists(parent))
 
 
 def _size(n_bytes: int) -> str:

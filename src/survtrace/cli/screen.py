@@ -1,4 +1,4 @@
-"""What is shown and where: results on standard output, everything else on standard error."""
+"""Show results on standard output, everything else on standard error."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ if TYPE_CHECKING:
 WIDTH_OF_PIPES = 140
 
 
-def say(words: str, *, quiet: bool = False) -> None:
-    """A remark on standard error."""
+def say(message: str, *, quiet: bool = False) -> None:
+    """Print a message to standard error."""
     if not quiet:
-        _remark(Text(words))
+        _print(Text(message))
 
 
-def show_error(words: str) -> None:
-    """What went wrong."""
-    _remark(Text.assemble(("error: ", "bold red"), words))
+def show_error(message: str) -> None:
+    """Print an error to standard error."""
+    _print(Text.assemble(("error: ", "bold red"), message))
 
 
 def warn_once() -> Callable[..., None]:
-    """A function in place of `warnings.showwarning` that shows each warning once."""
+    """Return a function for `warnings.showwarning` that shows each warning once."""
     shown = set[str]()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        words = str(getattr(message, "in_command", message))
-        if words not in shown:
-            shown.add(words)
-            _remark(Text.assemble(("warning: ", "bold yellow"), words))
+        text = str(getattr(message, "in_command", message))
+        if text not in shown:
+            shown.add(text)
+            _print(Text.assemble(("warning: ", "bold yellow"), text))
 
     return show
 
 
 def show_json(value: Any) -> None:
-    """A result for programs."""
+    """Print a result as JSON, for programs."""
     print(json.dumps(value, indent=1))
 
 
 def records(frame: pd.DataFrame) -> Any:
-    """The rows of a frame as JSON has them, null for NaN."""
+    """Convert the rows of a frame to what JSON holds, null for NaN."""
     return json.loads(frame.to_json(orient="records", double_precision=15))
 
 
 def show_frame(frame: pd.DataFrame, *, title: str = "", caption: str = "") -> None:
-    """A result for people; in a pipe it is as wide as it needs to be."""
+    """Print a result as a table, for people; in a pipe it is wider."""
     table = Table(title=title or None, caption=caption or None)
     for name in frame:
         text = frame[name].dtype == object
@@ -74,13 +74,13 @@ def hushed(quiet: bool) -> Iterator[None]:
     if not quiet:
         yield
         return
-    with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):
+    with open(os.devnull, "w") as devnull, redirect_stderr(devnull):
         yield
 
 
 @contextmanager
 def counting(total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal's standard error, moved on by a function of so many rows."""
+    """Show a progress bar on a terminal's standard error; yield a function to advance it."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
@@ -94,6 +94,6 @@ def counting(total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None
         yield lambda n_rows: progress.advance(task, n_rows)
 
 
-def _remark(text: Text) -> None:
+def _print(text: Text) -> None:
     Console(stderr=True).print(text, soft_wrap=True, highlight=False)
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Settings of the estimator, from a file and from the command line."""
+"""Read settings of the estimator from a file and from the command line."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 
 from survtrace.errors import SettingError
 
-WORDS = {"true": True, "false": False, "none": None, "null": None}
+LITERALS = {"true": True, "false": False, "none": None, "null": None}
 
 
 def gather_settings(
     config: Path | None, pairs: Sequence[str], seed: int | None = None
 ) -> dict[str, Any]:
-    """Settings of a file, those of ``key=value`` pairs above them, the seed on top; checked.
+    """Merge the settings of a file, of ``key=value`` pairs, and the seed, the later ones first.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def gather_settings(
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """Settings from a JSON or TOML file, such as the settings.json that tune writes."""
+    """Read settings from a JSON or TOML file, such as the settings.json that tune writes."""
     if path.suffix not in (".json", ".toml"):
         raise SettingError(f"--config must end in .json or .toml; got {path.name}.")
     try:
@@ -57,7 +57,7 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def read_value(name: str, text: str) -> Any:
-    """A setting's value: the number, truth or list a text spells if the rule allows, else the text.
+    """Convert a text to the number, boolean or list it is, unless the rule wants the text.
 
     Examples
     --------
@@ -66,9 +66,9 @@ def read_value(name: str, text: str) -> Any:
     """
     from survtrace.settings import RULES
 
-    spelled = _literal(text)
+    value = _literal(text)
     rule = RULES.get(name)
-    return text if rule and rule.holds(text) and not rule.holds(spelled) else spelled
+    return text if rule and rule.holds(text) and not rule.holds(value) else value
 
 
 def _of_pairs(pairs: Sequence[str]) -> dict[str, Any]:
@@ -82,17 +82,17 @@ def _of_pairs(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def _literal(text: str) -> Any:
-    if text.lower() in WORDS:
-        return WORDS[text.lower()]
+    if text.lower() in LITERALS:
+        return LITERALS[text.lower()]
     try:
         return ast.literal_eval(text)
     except (SyntaxError, ValueError):
         return text
 
 
-def _require_known(names: Iterable[str], known: Iterable[str]) -> None:
+def _require_known(names: Iterable[str], settings: Iterable[str]) -> None:
     for name in names:
-        if name not in known:
-            near = get_close_matches(name, list(known), n=1)
-            way_out = f"did you mean {near[0]!r}?" if near else f"they are {sorted(known)}."
+        if name not in settings:
+            near = get_close_matches(name, list(settings), n=1)
+            way_out = f"did you mean {near[0]!r}?" if near else f"they are {sorted(settings)}."
             raise SettingError(f"there is no setting {name!r}; {way_out}")

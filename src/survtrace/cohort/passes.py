@@ -23,7 +23,7 @@ from survtrace.cohort.statistics import TableStatistics, collect_statistics, gat
 from survtrace.cohort.validation import hold_out
 from survtrace.tables.covariates.covariates import Covariate
 from survtrace.tables.covariates.encoding import Encoded
-from survtrace.tables.files.chunk_warnings import warnings_of_rows
+from survtrace.tables.files.chunks import warnings_of_rows
 from survtrace.tables.files.parquet import count_parquet_rows
 
 

@@ -1,4 +1,4 @@
-"""Simulated cohorts of any size, drawn from a law whose incidences are known."""
+"""Simulate cohorts of any size from a law whose incidences are known."""
 
 from __future__ import annotations
 
@@ -132,18 +132,21 @@ def make_cohort(
 
 
 def _draw_outcome(rates: Floats, continuous: bool, rng: np.random.Generator) -> Truth:
-    """Let each subject spend an exponential amount of hazard, then choose who is to blame."""
+    """Draw durations by inverting the cumulative hazard, then the cause by its share of the hazard.
+
+    The cumulative hazard at the event is exponential with mean 1, whatever the hazards.
+    """
     total = rates.sum(axis=1)
-    spent = np.zeros_like(total)
-    spent[:, 1:] = np.cumsum(total[:, :-1] * np.diff(CUTS), axis=1)
-    budget = rng.standard_exponential(len(rates))
-    interval = (spent <= budget[:, None]).sum(axis=1) - 1
+    hazard_at_cuts = np.zeros_like(total)
+    hazard_at_cuts[:, 1:] = np.cumsum(total[:, :-1] * np.diff(CUTS), axis=1)
+    hazard = rng.standard_exponential(len(rates))
+    interval = (hazard_at_cuts <= hazard[:, None]).sum(axis=1) - 1
     subject = np.arange(len(rates))
-    rest = budget - spent[subject, interval]
+    rest = hazard - hazard_at_cuts[subject, interval]
     duration = CUTS[interval] + rest / total[subject, interval]
-    blame = np.cumsum(rates[subject, :, interval], axis=1)
-    drawn = rng.random(len(rates)) * blame[:, -1]
-    event = 1 + (blame[:, :-1] <= drawn[:, None]).sum(axis=1)
+    by_cause = np.cumsum(rates[subject, :, interval], axis=1)
+    drawn = rng.random(len(rates)) * by_cause[:, -1]
+    event = 1 + (by_cause[:, :-1] <= drawn[:, None]).sum(axis=1)
     return Truth(CUTS, rates, event, duration if continuous else _whole_months(duration))
 
 
@@ -168,9 +171,9 @@ def _censor(truth: Truth, end: Floats) -> pd.DataFrame:
 def _intercepts(
     proportions: tuple[float, ...], linear: bool, continuous: bool, follow_up: int
 ) -> tuple[float, ...]:
-    """Log factors on the hazards at which the causes are seen in the proportions asked for.
+    """Solve for log factors on the hazards that give the causes their proportions.
 
-    Solved on one fixed large sample: every cohort of a setting then has the same law.
+    Solved on one fixed large sample, so that every cohort of a setting has the same law.
     """
     rng = np.random.default_rng(CALIBRATION_SEED)
     X = draw_covariates(N_CALIBRATION, rng)
@@ -192,14 +195,14 @@ def _intercepts(
 
 
 def _seen_shares(rates: Floats, end: Floats) -> Floats:
-    """Mean incidence of each cause, each subject looked at when its own follow-up ends."""
+    """Compute the mean incidence of each cause at the end of each subject's follow-up."""
     subject = np.arange(len(rates))
     interval = np.searchsorted(CUTS, end, side="right") - 1
     survival, incidence = curves_at_cuts(CUTS, rates)
-    own = rates[subject, :, interval]
-    total = own.sum(axis=1)
+    last = rates[subject, :, interval]
+    total = last.sum(axis=1)
     ended = survival[subject, interval] * -np.expm1(-total * (end - CUTS[interval]))
-    seen = incidence[subject, :, interval] + own / total[:, None] * ended[:, None]
+    seen = incidence[subject, :, interval] + last / total[:, None] * ended[:, None]
     means: Floats = seen.mean(axis=0)
     return means
 

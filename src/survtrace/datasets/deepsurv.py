@@ -1,4 +1,4 @@
-"""METABRIC and SUPPORT, in the form in which DeepSurv published them."""
+"""Load METABRIC and SUPPORT, in the form in which DeepSurv published them."""
 
 from __future__ import annotations
 
@@ -23,15 +23,8 @@ METABRIC_COVARIATES = ["MKI67", "EGFR", "PGR", "ERBB2", *METABRIC_TREATMENTS, "a
 SUPPORT_FILE = "support_train_test.h5"
 SUPPORT_SHA256 = "e398f49930e4efc4ecd675a72ac547f0d1ae25ccf13f6a1024cded12ea88a83e"
 SUPPORT_HISTORY = ["sex", "n_comorbidities", "race", "diabetes", "dementia", "cancer"]
-SUPPORT_MEASURES = [
-    "mean_blood_pressure",
-    "heart_rate",
-    "respiration_rate",
-    "temperature",
-    "sodium",
-    "white_blood_cells",
-    "creatinine",
-]
+SUPPORT_SIGNS = ["mean_blood_pressure", "heart_rate", "respiration_rate", "temperature"]
+SUPPORT_MEASURES = [*SUPPORT_SIGNS, "sodium", "white_blood_cells", "creatinine"]
 
 
 def load_metabric() -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -69,8 +62,7 @@ def load_metabric() -> tuple[pd.DataFrame, pd.DataFrame]:
 def load_support() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Load 8,873 seriously ill adults in hospital, of whom 6,036 died; durations in days.
 
-    The file is looked for in ``$SURVTRACE_DATA_HOME``, then in the user's cache folder, and is
-    otherwise downloaded and checked.
+    Found or downloaded as METABRIC is (see `load_metabric`).
 
     Returns
     -------
@@ -84,10 +76,7 @@ def load_support() -> tuple[pd.DataFrame, pd.DataFrame]:
     References
     ----------
     Knaus W. A. et al. (1995). The SUPPORT prognostic model: objective estimates of survival for
-    seriously ill hospitalized adults. Ann Intern Med 122:191-203.
-
-    Katzman J. L. et al. (2018). DeepSurv: personalized treatment recommender system using a Cox
-    proportional hazards deep neural network. BMC Med Res Methodol 18:24.
+    seriously ill hospitalized adults. Ann Intern Med 122:191-203. Katzman J. L. et al. (2018).
 
     Examples
     --------
@@ -105,9 +94,7 @@ def _read_cohort(
     """Name the columns; the published training rows come first, then the test rows."""
     x, duration, event = _read_arrays(path, ("x", "t", "e"))
     X = pd.DataFrame(x.astype(np.float64), columns=list(covariates))
-    X = X.astype(dict.fromkeys(categorical, np.int64)).astype(
-        dict.fromkeys(categorical, "category")
-    )
+    X = X.astype(dict.fromkeys(categorical, "int64")).astype(dict.fromkeys(categorical, "category"))
     y = {"event": event.astype(np.int64), "duration": duration.astype(np.float64)}
     return X, pd.DataFrame(y)
 

@@ -1,4 +1,4 @@
-"""A published file is found on this machine, or downloaded once and checked."""
+"""Find a published file on this machine, or download it once and check it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import IO
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
 from survtrace.errors import DataError
 from survtrace.files import replacing
@@ -25,16 +24,7 @@ CHUNK = 1 << 16
 
 
 def fetch(name: str, url: str, sha256: str) -> Path:
-    """Find a file in the data folders, or download it into the first of them.
-
-    Parameters
-    ----------
-    name
-        The file's name in the data folders.
-    url
-        Where it is published.
-    sha256
-        The checksum that the file must have, wherever it was found.
+    """Find a file in the data folders, or download it into the first; check its ``sha256``.
 
     Examples
     --------
@@ -55,7 +45,7 @@ def fetch(name: str, url: str, sha256: str) -> Path:
 
 
 def data_folders() -> list[Path]:
-    """The folders searched, in order: ``$SURVTRACE_DATA_HOME`` if set, then the user's cache."""
+    """List the folders searched: ``$SURVTRACE_DATA_HOME`` if set, then the user's cache."""
     home = os.environ.get(DATA_HOME)
     cache = _user_cache() / "survtrace"
     return [Path(home).expanduser(), cache] if home else [cache]
@@ -72,7 +62,7 @@ def _user_cache() -> Path:
 
 
 def _download(path: Path, url: str, sha256: str) -> Path:
-    """Write beside the target, check, then rename: nobody ever sees half a file."""
+    """Write beside the target, check, then rename, so that no half file is left."""
     with replacing(path) as part:
         _transfer_with_retries(url, part, path)
         _require_sha256(part, sha256, f"The publisher may have changed it: {url}", path.name)
@@ -95,37 +85,28 @@ def _transfer_with_retries(url: str, part: Path, path: Path) -> None:
 
 
 def _is_final(error: Exception) -> bool:
-    """Whether the server understood the request and said no."""
+    """Check whether the server refused the request, so that a retry is in vain."""
     return isinstance(error, HTTPError) and error.code < 500
 
 
 def _transfer(url: str, part: Path, label: str) -> None:
-    request = Request(url, headers={"User-Agent": "survtrace"})
+    request, console = Request(url, headers={"User-Agent": "survtrace"}), Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     with (
         urlopen(request, timeout=TIMEOUT) as response,
         part.open("wb") as target,
-        _progress() as progress,
+        Progress(
+            *columns, console=console, transient=True, disable=not console.is_terminal
+        ) as progress,
     ):
         size = response.headers.get("Content-Length")
         total = None if size is None else int(size)
-        seen = _copy(response, target, progress, progress.add_task(label, total=total))
+        task, seen = progress.add_task(label, total=total), 0
+        while chunk := response.read(CHUNK):
+            seen += target.write(chunk)
+            progress.update(task, completed=seen)
     if total is not None and seen < total:
         raise ConnectionError(f"the connection closed after {seen} of {total} bytes")
-
-
-def _copy(source: IO[bytes], target: IO[bytes], progress: Progress, task: TaskID) -> int:
-    seen = 0
-    while chunk := source.read(CHUNK):
-        target.write(chunk)
-        seen += len(chunk)
-        progress.update(task, completed=seen)
-    return seen
-
-
-def _progress() -> Progress:
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 def _require_sha256(path: Path, expected: str, way_out: str, name: str | None = None) -> None:

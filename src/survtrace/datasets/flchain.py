@@ -1,4 +1,4 @@
-"""Serum free light chain and mortality: an embedded cohort with competing causes of death."""
+"""Load the embedded cohort on serum free light chains, with competing causes of death."""
 
 from __future__ import annotations
 

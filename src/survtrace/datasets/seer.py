@@ -1,4 +1,4 @@
-"""SEER breast cancer: a registry export of the user's own becomes covariates and outcome."""
+"""Load SEER breast cancer from a registry export of the user's own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -56,13 +56,8 @@ DIED_BEFORE_SURGERY = "not performed, patient died prior to recommended surgery"
 MISSING_LABELS = ("", "blank(s)", "recode not available")  # and all that start with "unknown"
 UNKNOWN_MONTHS = 9999
 
-UNREADABLE = (
-    pd.errors.ParserError,
-    pd.errors.EmptyDataError,
-    EOFError,
-    gzip.BadGzipFile,
-    zlib.error,
-)
+NOT_PACKED = (EOFError, gzip.BadGzipFile, zlib.error)
+UNREADABLE = (pd.errors.ParserError, pd.errors.EmptyDataError, *NOT_PACKED)
 
 RARE = "other (rare)"
 RARE_SHARE = 0.001
@@ -163,22 +158,22 @@ def _require_settings(
 
 def _find_export(path: str | os.PathLike[str] | None) -> Path:
     folders = data_folders()
-    places = [folder / name for folder in folders for name in FILE_NAMES]
-    places = places if path is None else [Path(path).expanduser()]
-    for place in places:
-        if place.is_file():
-            return place
+    files = [folder / name for folder in folders for name in FILE_NAMES]
+    files = files if path is None else [Path(path).expanduser()]
+    for file in files:
+        if file.is_file():
+            return file
     searched = f"none of {', '.join(FILE_NAMES)} is in {' or '.join(map(str, folders))}"
     raise DataError(
         f"SEER data must come from an export of your own; "
-        f"{searched if path is None else f'{places[0]} is not a file'}. Request access at "
+        f"{searched if path is None else f'{files[0]} is not a file'}. Request access at "
         "https://seer.cancer.gov/data/, export a SEER*Stat case listing as docs/seer.md says, and "
         f"pass its path or put it into the folder named by {DATA_HOME}."
     )
 
 
 def _read_export(path: Path, columns: Sequence[str] | Mapping[str, str] | None) -> pd.DataFrame:
-    """The columns of `SEER_COLUMNS` as clean text, "" where blank."""
+    """Read the columns of `SEER_COLUMNS` as clean text, "" where blank."""
     try:
         delimiter, first = _first_line(path)
         names, has_header = _column_names(first, columns, path)
@@ -207,22 +202,16 @@ def _read_export(path: Path, columns: Sequence[str] | Mapping[str, str] | None) 
 
 
 def _first_line(path: Path) -> tuple[str, list[str]]:
-    with _open_text(path) as stream:
-        line = stream.readline()
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+        line = stream.readline().decode("utf-8-sig", errors="replace")
     delimiter = "\t" if "\t" in line else ","
     return delimiter, [field.strip() for field in next(csv.reader([line], delimiter=delimiter), [])]
-
-
-def _open_text(path: Path) -> IO[str]:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", errors="replace")
-    return path.open(encoding="utf-8-sig", errors="replace")
 
 
 def _column_names(
     first: list[str], columns: Sequence[str] | Mapping[str, str] | None, path: Path
 ) -> tuple[list[str], bool]:
-    """The names of the file's columns, and whether its first line holds them."""
+    """Find the names of the file's columns, and whether its first line holds them."""
     renamed = columns if isinstance(columns, Mapping) else {}
     header = [renamed.get(name, name) for name in first]
     if set(header) & set(SEER_COLUMNS):
@@ -252,10 +241,10 @@ def _checked_names(names: list[str], path: Path) -> list[str]:
 
 
 def _clean_text(column: pd.Series) -> pd.Series:
-    """Without outer blanks, and whole numbers without leading zeros: 00 and 0 are one code."""
-    place, levels = pd.factorize(column, use_na_sentinel=False)
+    """Strip outer blanks, and leading zeros of whole numbers: 00 and 0 are one code."""
+    codes, levels = pd.factorize(column, use_na_sentinel=False)
     clean = np.array([_clean_level(level) for level in levels], dtype=object)
-    return pd.Series(clean[place], index=column.index, dtype=object)
+    return pd.Series(clean[codes], index=column.index, dtype=object)
 
 
 def _clean_level(level: object) -> str:
@@ -264,7 +253,7 @@ def _clean_level(level: object) -> str:
 
 
 def _months(text: pd.Series) -> pd.Series:
-    """Months of survival, NaN where unknown."""
+    """Read the months of survival, NaN where unknown."""
     months = pd.to_numeric(text.mask(_says_missing(text)), errors="coerce").astype(np.float64)
     bad = (months.isna() & ~_says_missing(text)) | (months < 0)
     if bad.any():
@@ -276,7 +265,7 @@ def _months(text: pd.Series) -> pd.Series:
 
 
 def _causes(text: pd.Series, treatment: Treatment) -> pd.Series:
-    """0 for the living and the censored, else the cause of death."""
+    """Number the causes of death, 0 for the living and the censored."""
     label = text.str.lower()
     if len(label) and not label.isin([ALIVE, *CAUSE_LABELS]).any():
         raise DataError(
@@ -294,7 +283,7 @@ def _reasons_to_drop(
     years: tuple[int, int],
     treatment: Treatment,
 ) -> dict[str, pd.Series]:
-    """Which records each rule leaves out, in the order in which the rules are applied."""
+    """Mark the records that each rule leaves out, in the order of the rules."""
     year = pd.to_numeric(records[YEAR], errors="coerce")
     return {
         "unknown_survival": months.isna(),
@@ -309,7 +298,7 @@ def _reasons_to_drop(
 def _drop(
     records: pd.DataFrame, reasons: dict[str, pd.Series], once: bool
 ) -> tuple[pd.Series, dict[str, int]]:
-    """Which records stay, and how many each reason took; ``once``: one record a patient."""
+    """Mark the records that stay, and count those of each reason; ``once``: one a patient."""
     kept = pd.Series(True, index=records.index)
     dropped = {}
     for reason, holds in reasons.items():
@@ -327,7 +316,7 @@ def _drop(
 
 
 def _later_records(records: pd.DataFrame) -> pd.Index:
-    """All but each patient's first record by year of diagnosis, then by place in the file."""
+    """Find all but each patient's first record by year of diagnosis, then by row."""
     patient = records.sort_values(YEAR, kind="stable")[PATIENT]
     return patient.index[patient.duplicated() & (patient != "")]
 
@@ -355,7 +344,7 @@ def _covariates(
 def _rare_limits(
     treatment: Treatment, rare_share: float | None, n_records: int
 ) -> dict[str, float]:
-    """How many records a level of each categorical covariate needs to stand alone."""
+    """Return the fewest records of a level that is kept, for each categorical covariate."""
     names = CATEGORICAL.values()
     if treatment == "paper" and rare_share is None:
         return {name: PAPER_RARE_COUNTS.get(name, 0) for name in names}
@@ -378,7 +367,7 @@ def _category(text: pd.Series, name: str, treatment: Treatment, limit: float) ->
 
 
 def _number(text: pd.Series, name: str, treatment: Treatment) -> tuple[pd.Series, list[str]]:
-    """A numerical covariate, and the texts in it that are neither numbers nor say "missing"."""
+    """Read a numerical covariate; also return its texts that are neither numbers nor missing."""
     values = pd.to_numeric(text, errors="coerce").astype(np.float64)
     not_numbers = sorted(text[values.isna() & ~_says_missing(text)].unique())
     if treatment == "paper":

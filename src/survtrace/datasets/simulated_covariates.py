@@ -1,4 +1,4 @@
-"""Who the simulated subjects are: four numerical and fourteen categorical covariates."""
+"""Draw the covariates of simulated subjects: four numerical and fourteen categorical."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ CATEGORICAL = {
 
 
 def draw_covariates(n_subjects: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Draw complete covariates; a hidden severity makes some of them go together.
+    """Draw complete covariates; a hidden severity correlates some of them.
 
     Examples
     --------
@@ -79,10 +79,10 @@ def draw_covariates(n_subjects: int, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def _draw_category(category: Category, severity: Floats, rng: np.random.Generator) -> pd.Series:
-    """Cut a normal score into the shares asked for; it leans on severity."""
-    own = np.sqrt(1 - category.severity**2) * rng.standard_normal(len(severity))
+    """Cut a normal score, correlated with severity, into the shares of the labels."""
+    noise = np.sqrt(1 - category.severity**2) * rng.standard_normal(len(severity))
     borders: Floats = ndtri(np.cumsum(category.shares)[:-1])
-    codes = np.searchsorted(borders, category.severity * severity + own)
+    codes = np.searchsorted(borders, category.severity * severity + noise)
     labels = pd.CategoricalDtype(list(category.labels))
     return pd.Series(pd.Categorical.from_codes(codes, dtype=labels))
 

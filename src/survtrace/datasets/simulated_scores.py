@@ -1,4 +1,4 @@
-"""How the covariates of a simulated subject act on the hazard of each cause."""
+"""Compute the log hazards of simulated subjects from their covariates, cause by cause."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LINEAR_EFFECTS = {
 
 
 def log_hazards(X: pd.DataFrame, n_causes: int, linear: bool) -> Floats:
-    """Log hazard of each cause and interval up to a constant, (subject, cause, interval).
+    """Compute log hazards up to a constant, shape (subject, cause, interval).
 
     Causes 1 and 2 resemble a death from the tumor and from the heart; the effects of a further
     cause are drawn by its number, so that cause 3 is the same in every cohort.
@@ -55,7 +55,7 @@ def log_hazards(X: pd.DataFrame, n_causes: int, linear: bool) -> Floats:
 
 
 def _on_one_scale(X: pd.DataFrame) -> dict[str, Floats]:
-    """Numerical covariates around 0, categorical ones as the place of their label."""
+    """Standardise numerical covariates, and convert categorical ones to their codes."""
     z: dict[str, Floats] = {}
     for name in CATEGORICAL:
         z[name] = X[name].cat.codes.to_numpy().astype(np.float64)
@@ -65,7 +65,7 @@ def _on_one_scale(X: pd.DataFrame) -> dict[str, Floats]:
 
 
 def _linear_scores(z: dict[str, Floats], cause: int) -> tuple[Floats, Floats]:
-    """Proportional hazards: one linear score, early and late."""
+    """Compute one linear score, early and late: proportional hazards."""
     effects = LINEAR_EFFECTS.get(cause) or _drawn_effects(z, cause)
     score = np.sum([effect * z[name] for name, effect in effects.items()], axis=0)
     return score, score
@@ -84,7 +84,7 @@ def _scores(z: dict[str, Floats], cause: int) -> tuple[Floats, Floats]:
 
 
 def _tumor_scores(z: dict[str, Floats]) -> tuple[Floats, Floats]:
-    """Receptor-negative tumors kill early or not at all, so their hazards cross the others'."""
+    """Score deaths from the tumor; hazards cross: receptor-negative tumors kill early or never."""
     negative = z["hormone_receptor"] == 2
     untreated = z["surgery"] == 4
     spread = (
@@ -99,7 +99,7 @@ def _tumor_scores(z: dict[str, Floats]) -> tuple[Floats, Floats]:
 
 
 def _heart_scores(z: dict[str, Floats]) -> tuple[Floats, Floats]:
-    """Smoking harms the young most; radiotherapy of the left side harms late."""
+    """Score deaths from the heart: smoking harms the young most, left radiotherapy late."""
     frailty = (
         1.1 * z["age"]
         + 0.8 * z["smoking"] * (1 - np.tanh(z["age"]))

@@ -1,4 +1,4 @@
-"""The law a simulated cohort was drawn from: survival and incidence in closed form."""
+"""Compute the true survival and incidence of a simulated cohort in closed form."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ class Truth:
 
     @property
     def causes(self) -> tuple[int, ...]:
-        """The labels 1..K of the causes."""
+        """Return the labels 1..K of the causes."""
         return tuple(range(1, self.rates.shape[1] + 1))
 
     def take(self, subjects: NDArray[Any]) -> Truth:
-        """The truth about some of the subjects, by number or mask."""
+        """Select some of the subjects, by number or mask."""
         event, duration = self.event[subjects], self.duration[subjects]
         return replace(self, rates=self.rates[subjects], event=event, duration=duration)
 
     def survival(self, times: ArrayLike) -> Floats:
-        """Probability of no event by each time, shape (subject, time)."""
+        """Compute the probability of no event by each time, shape (subject, time)."""
         interval, elapsed = self._locate(times)
         before, _ = curves_at_cuts(self.cuts, self.rates)
         survival: Floats = before[:, interval] * np.exp(
@@ -64,15 +64,12 @@ class Truth:
         return survival
 
     def incidence(self, times: ArrayLike, cause: int | None = None) -> Floats:
-        """Probability of an event from each cause by each time.
+        """Compute the probability of an event from each cause by each time.
 
-        Returns
-        -------
-        incidence
-            Shape (subject, cause, time), or (subject, time) for one cause.
+        Shape (subject, cause, time), or (subject, time) for one cause.
         """
         interval, elapsed = self._locate(times)
-        chosen = slice(None) if cause is None else [self._place_of(cause)]
+        chosen = slice(None) if cause is None else [self._cause_index(cause)]
         survival, incidence = curves_at_cuts(self.cuts, self.rates)
         total = self.rates.sum(axis=1)[:, interval]
         ended = survival[:, interval] * -np.expm1(-total * elapsed)
@@ -81,17 +78,17 @@ class Truth:
         return curves if cause is None else curves[:, 0]
 
     def _locate(self, times: ArrayLike) -> tuple[NDArray[np.intp], Floats]:
-        asked = np.atleast_1d(np.asarray(times, dtype=np.float64))
-        bad = ~(asked >= 0)
-        if asked.ndim != 1 or bad.any():
+        at = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        bad = ~(at >= 0)
+        if at.ndim != 1 or bad.any():
             raise DataError(
-                f"times must be a flat list of numbers, zero or more; got shape {asked.shape}, "
+                f"times must be a flat list of numbers, zero or more; got shape {at.shape}, "
                 f"{bad.sum()} of them negative or NaN. Drop or correct these times."
             )
-        interval = np.searchsorted(self.cuts, asked, side="right") - 1
-        return interval, asked - self.cuts[interval]
+        interval = np.searchsorted(self.cuts, at, side="right") - 1
+        return interval, at - self.cuts[interval]
 
-    def _place_of(self, cause: int) -> int:
+    def _cause_index(self, cause: int) -> int:
         if cause not in self.causes:
             raise DataError(
                 f"cause must be one of {list(self.causes)}; got {cause!r}. "
@@ -101,7 +98,7 @@ class Truth:
 
 
 def curves_at_cuts(cuts: Floats, rates: Floats) -> tuple[Floats, Floats]:
-    """Survival (subject, interval) and incidence (subject, cause, interval) at each start.
+    """Compute survival (subject, interval) and incidence (subject, cause, interval) at cuts.
 
     Examples
     --------

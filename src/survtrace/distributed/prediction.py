@@ -17,8 +17,7 @@ from survtrace.estimator import SurvTRACE
 from survtrace.files import new_folder
 from survtrace.persistence import load
 from survtrace.streaming import answer
-from survtrace.tables.files.chunk_warnings import warnings_of_rows
-from survtrace.tables.files.chunks import N_ROWS, as_frame, write_chunks
+from survtrace.tables.files.chunks import N_ROWS, as_frame, warnings_of_rows, write_chunks
 from survtrace.tables.files.formats import readable, require_columns, require_table
 from survtrace.tables.files.parquet import is_parquet, parquet_chunks, parquet_schema
 

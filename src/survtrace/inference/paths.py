@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from survtrace.errors import DataError
 from survtrace.tables.covariates.encoding import Encoding
-from survtrace.tables.files.chunk_warnings import warnings_of_rows
-from survtrace.tables.files.chunks import read_chunks
+from survtrace.tables.files.chunks import read_chunks, warnings_of_rows
 from survtrace.tables.files.text_levels import as_learned, text_columns
 from survtrace.tables.outcome.roles import is_path, read_roles
 

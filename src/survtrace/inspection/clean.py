@@ -1,4 +1,4 @@
-"""A raw table as any method takes it: plain numbers and categories, 0 for censored."""
+"""Clean a raw table for any method: plain numbers and categories, 0 for censored."""
 
 from __future__ import annotations
 
@@ -23,21 +23,7 @@ def clean_subjects(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Clean covariates and outcome as `SurvTRACE.fit` does, for other methods beside it.
 
-    Parameters
-    ----------
-    X, y
-        Raw columns.
-    censored
-        Labels that mean censored.
-    categorical
-        Covariates whose numbers are codes.
-    columns
-        The data dictionary.
-
-    Returns
-    -------
-    tuple of DataFrame
-        The covariates that are used, and ``event`` (0, or the cause) and ``duration``.
+    Returns the covariates that are used, and ``event`` (0, or the cause) and ``duration``.
 
     Examples
     --------
@@ -51,8 +37,8 @@ def clean_subjects(
     table = open_table(X)
     plan = plan_columns(table, outcome, categorical=categorical, columns=columns)
     plan.require_answers()
-    if words := plan.words():
-        warn(words, DataWarning)
+    if message := plan.words():
+        warn(message, DataWarning)
     labels = pd.Series([0, *outcome.causes], dtype=object)
     event = labels.iloc[outcome.event].infer_objects().set_axis(X.index)
     durations = pd.Series(outcome.duration, X.index)

@@ -1,4 +1,4 @@
-"""One column: what its values look like, and what follows from it."""
+"""Inspect one column: what its values are, and what will be done with it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import narwhals as nw
 
-from survtrace.errors import Answer, DataError
+from survtrace.errors import DataError
 from survtrace.inspection.dictionary import COVARIATE_KINDS, Entry
 from survtrace.inspection.distinct import present_texts
-from survtrace.inspection.finding import Finding, covariate_of
+from survtrace.inspection.finding import Finding, answer_to_drop, covariate_of
 from survtrace.inspection.numeric import inspect_numbers
 from survtrace.inspection.texts import are_distinct
 from survtrace.inspection.textual import inspect_texts
@@ -23,19 +23,10 @@ def inspect_column(
 ) -> Finding:
     """Find out what a column holds and what will be done with it.
 
-    Parameters
-    ----------
-    series
-        The column.
-    entry
-        What the data dictionary says about it.
-    categorical
-        Whether the user has named it categorical.
-    table, missing
-        The decimal mark and the marks of missing values of the whole table, "" and () if nothing
-        is known.
+    ``entry`` is that of the data dictionary, ``categorical`` whether the user names the column so;
+    ``table`` and ``missing`` are the decimal mark and the missing markers of the whole table.
     """
-    told = (*entry.missing, *missing)
+    markers = (*entry.missing, *missing)
     kind = "categorical" if categorical else entry.kind
     if kind == "covariate":
         kind = "categorical" if series.dtype.is_temporal() else kind
@@ -54,33 +45,33 @@ def inspect_column(
                 series.null_count(),
                 "question",
                 str(error),
-                answers=(Answer(f"to leave {series.name!r} out", ("--drop", series.name)),),
+                answers=(answer_to_drop(series.name),),
             )
     if by_type == "numerical" and kind != "categorical":
-        return inspect_numbers(series, entry, told)
+        return inspect_numbers(series, entry, markers)
     is_text = series.dtype == nw.String or series.dtype in (nw.Object, nw.Unknown)
     if is_text or kind == "numerical":
-        return inspect_texts(series, entry, kind, table, told)
-    return _of_categories(series, entry, told, asked=bool(kind))
+        return inspect_texts(series, entry, kind, table, markers)
+    return _of_categories(series, entry, markers, by_user=bool(kind))
 
 
 def _set_aside(series: nw.Series[Any], role: str) -> Finding:
-    """A column of which the user has said that it is no covariate."""
-    words = {"duration": "the outcome", "event": "the outcome", "ignore": "to be ignored"}
-    reason = f"{words.get(role, role)}, says the dictionary"
+    """Return the finding for a column that is no covariate by the dictionary."""
+    roles = {"duration": "the outcome", "event": "the outcome", "ignore": "to be ignored"}
+    reason = f"{roles.get(role, role)}, says the dictionary"
     n_missing = series.null_count()
-    return Finding(series.name, "", "", n_missing, "left out", reason, role, asked=True)
+    return Finding(series.name, "", "", n_missing, "left out", reason, role, by_user=True)
 
 
 def _of_categories(
-    series: nw.Series[Any], entry: Entry, told: tuple[str, ...], *, asked: bool
+    series: nw.Series[Any], entry: Entry, markers: tuple[str, ...], *, by_user: bool
 ) -> Finding:
-    """Categories, truth values, or numbers that the user calls categorical: as they are."""
-    texts = present_texts(series, told, usual=())
+    """Keep categories, booleans, or numbers that the user calls categorical, as they are."""
+    texts = present_texts(series, markers, usual=())
     covariate = covariate_of(
         series.name, "categorical", entry, missing=(*entry.missing, *texts.markers)
     )
-    if series.dtype in TEXTS and not asked and are_distinct(len(texts.text), texts.n_rows):
+    if series.dtype in TEXTS and not by_user and are_distinct(len(texts.text), texts.n_rows):
         reason = f"identifier: {len(texts.text)} distinct levels in {texts.n_rows:,} rows"
         return Finding(
             series.name, "categories", "", texts.n_missing, "left out", reason, "identifier"
@@ -91,13 +82,13 @@ def _of_categories(
     return Finding(
         series.name,
         read_as,
-        texts.in_words(),
+        texts.describe(),
         texts.n_missing,
         "categorical",
         markers=texts.markers,
         warnings=texts.many_levels() if series.dtype in TEXTS else (),
         covariate=covariate,
-        asked=asked,
+        by_user=by_user,
     )
 
 

@@ -1,4 +1,4 @@
-"""The data dictionary: what the user says about the columns of a table."""
+"""Read the data dictionary: the user's description of the columns of a table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from survtrace.errors import SettingError
 
 COVARIATE_KINDS = ("numerical", "categorical", "covariate")  # the last one: use it, as it is
 KINDS = (*COVARIATE_KINDS, "ignore", "identifier", "date", "text", "duration", "event")
-_SAME = {
+_SYNONYMS = {
     "ignored": "ignore",
     "use": "covariate",
     "drop": "ignore",
@@ -32,7 +32,7 @@ BETWEEN = ";"  # levels and marks of missing values, in a file
 
 @dataclass(frozen=True)
 class Entry:
-    """What the user says about one column; an empty field says nothing."""
+    """The user's description of one column; an empty field leaves it to the inspection."""
 
     kind: str = ""
     unit: str = ""
@@ -65,11 +65,11 @@ def read_dictionary(columns: Any) -> dict[str, Entry]:
             "columns must be a mapping from names of columns to what is known of them, or the "
             f"path of a CSV file; got {type(columns).__name__}. Write for example {EXAMPLE}."
         )
-    return {str(name): _read_entry(str(name), said) for name, said in columns.items()}
+    return {str(name): _read_entry(str(name), entry) for name, entry in columns.items()}
 
 
 def require_names(entries: Mapping[str, Entry], columns: Sequence[str]) -> None:
-    """Refuse names that are no column of the table but nearly one that nothing is said about."""
+    """Refuse names that are no column of the table but nearly one without an entry."""
     others = [name for name in columns if name not in entries]
     for name, entry in entries.items():
         if name in columns or entry.kind not in ("", *COVARIATE_KINDS):
@@ -117,87 +117,86 @@ def _read_file(path: Path) -> dict[str, dict[str, str]]:
     return entries
 
 
-def _read_entry(name: str, said: Any) -> Entry:
-    if isinstance(said, Entry):
-        return said
-    if isinstance(said, str):
-        said = {"kind": said}
-    if not isinstance(said, Mapping):
+def _read_entry(name: str, entry: Any) -> Entry:
+    if isinstance(entry, Entry):
+        return entry
+    if isinstance(entry, str):
+        entry = {"kind": entry}
+    if not isinstance(entry, Mapping):
         raise SettingError(
             f"column {name!r} of the data dictionary must be a mapping of fields; got "
-            f"{type(said).__name__}. Write for example {EXAMPLE}."
+            f"{type(entry).__name__}. Write for example {EXAMPLE}."
         )
-    for field in said:
+    for field in entry:
         if field not in FIELDS:
-            near = get_close_matches(str(field), FIELDS, n=1)
-            meant = f"; did you mean {near[0]!r}?" if near else "."
-            raise SettingError(
-                f"column {name!r} of the data dictionary has the unknown field {field!r}{meant} "
-                f"Fields are {', '.join(FIELDS)}."
-            )
-    low, high = (_number(name, field, said.get(field)) for field in ("low", "high"))
+            raise _unknown(name, "field", field, field, FIELDS)
+    low, high = (_number(name, field, entry.get(field)) for field in ("low", "high"))
     if low is not None and high is not None and low > high:
         raise SettingError(
             f"column {name!r} of the data dictionary has low {low:g} above high {high:g}."
         )
     return Entry(
-        _kind(name, said.get("kind")),
-        str(said.get("unit") or "").strip(),
-        str(said.get("label") or "").strip(),
-        _texts(said.get("levels")),
-        _texts(said.get("missing")),
+        _kind(name, entry.get("kind")),
+        str(entry.get("unit") or "").strip(),
+        str(entry.get("label") or "").strip(),
+        _texts(entry.get("levels")),
+        _texts(entry.get("missing")),
         low,
         high,
-        _decimal(name, said.get("decimal")),
+        _decimal(name, entry.get("decimal")),
     )
 
 
-def _kind(name: str, said: Any) -> str:
-    kind = str(said or "").strip().lower()
-    kind = _SAME.get(kind, kind)
+def _unknown(
+    name: str, what: str, given: Any, normalised: Any, allowed: Sequence[str]
+) -> SettingError:
+    near = get_close_matches(str(normalised), allowed, n=1)
+    question = f"; did you mean {near[0]!r}?" if near else "."
+    return SettingError(
+        f"column {name!r} of the data dictionary has the unknown {what} {given!r}{question} "
+        f"{what.capitalize()}s are {', '.join(allowed)}."
+    )
+
+
+def _kind(name: str, value: Any) -> str:
+    kind = str(value or "").strip().lower()
+    kind = _SYNONYMS.get(kind, kind)
     if kind and kind not in KINDS:
-        near = get_close_matches(kind, KINDS, n=1)
-        meant = f"; did you mean {near[0]!r}?" if near else "."
-        raise SettingError(
-            f"column {name!r} of the data dictionary has the unknown kind {said!r}{meant} "
-            f"Kinds are {', '.join(KINDS)}."
-        )
+        raise _unknown(name, "kind", value, kind, KINDS)
     return kind
 
 
-def _decimal(name: str, said: Any) -> str:
-    mark = str(said or "").strip()
+def _decimal(name: str, value: Any) -> str:
+    mark = str(value or "").strip()
     if mark not in ("", ".", ","):
-        raise SettingError(f"the decimal mark of column {name!r} must be '.' or ','; got {said!r}.")
+        raise SettingError(
+            f"the decimal mark of column {name!r} must be '.' or ','; got {value!r}."
+        )
     return mark
 
 
-def _number(name: str, field: str, said: Any) -> float | None:
-    if said is None or (isinstance(said, str) and not said.strip()):
+def _number(name: str, field: str, value: Any) -> float | None:
+    if value is None or (isinstance(value, str) and not value.strip()):
         return None
     try:
-        number = float(str(said).replace(",", "."))
+        number = float(str(value).replace(",", "."))
     except ValueError:
         number = float("nan")
     if number != number:
         raise SettingError(
-            f"{field} of column {name!r} in the data dictionary must be a number; got {said!r}."
+            f"{field} of column {name!r} in the data dictionary must be a number; got {value!r}."
         )
     return number
 
 
-def _texts(said: Any) -> tuple[str, ...]:
-    """Texts of a sequence, or of a text with semicolons between them."""
-    if said is None:
+def _texts(value: Any) -> tuple[str, ...]:
+    """Convert a sequence, or a text with semicolons, to distinct texts; 1.0 is "1"."""
+    if value is None:
         return ()
-    if isinstance(said, str):
-        said = said.split(BETWEEN)
-    elif not isinstance(said, Sequence):
-        said = [said]
-    texts = (_plain(text) for text in said)
+    if isinstance(value, str):
+        value = value.split(BETWEEN)
+    elif not isinstance(value, Sequence):
+        value = [value]
+    plain = (int(v) if isinstance(v, float) and v.is_integer() else v for v in value)
+    texts = (str(v).strip() for v in plain)
     return tuple(dict.fromkeys(text for text in texts if text))
-
-
-def _plain(value: Any) -> str:
-    whole = isinstance(value, float) and value.is_integer()
-    return str(int(value) if whole else value).strip()

@@ -1,4 +1,4 @@
-"""What was found in one column, and what will be done with it."""
+"""The findings on one column, and what will be done with it."""
 
 from __future__ import annotations
 
@@ -16,68 +16,37 @@ Use = Literal["numerical", "categorical", "left out", "question"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One column: how it is read, what is in it, what becomes of it and why.
-
-    Attributes
-    ----------
-    name
-        Of the column.
-    read_as
-        The kind of values the table holds: "numbers", "text", "categories", "truth values",
-        "dates".
-    content
-        Levels or range in words; never the values of identifiers, dates and free text.
-    n_missing
-        Rows without a value, those with a marker of missing values included.
-    use
-        What becomes of it; "question" if the user has to say something first.
-    reason
-        Why.
-    role
-        What a column that is left out holds: "identifier", "date", "text", "leak", "ignore".
-    markers
-        Texts that were read as missing, with the number of rows.
-    changes
-        Rows of numbers written as text that had to be understood, by kind.
-    examples
-        A text for each kind of change.
-    warnings
-        What looks wrong, for the user to judge.
-    sentinels
-        Numbers such as 999 that lie far from all others and may mean "not known", with the number
-        of rows.
-    answers
-        Of a question: the options that settle it, one for each reading.
-    covariate
-        How the column is read; None if it is not used.
-    asked
-        Whether the user has said what to do with it, so that nothing needs to be reported.
-    """
+    """One column: how it is read, what is in it, what is done with it and why."""
 
     name: str
-    read_as: str
-    content: str
-    n_missing: int
-    use: Use
+    read_as: str  # the values in the table: numbers, text, categories, truth values or dates
+    content: str  # levels or range; never values of identifiers, dates and free text
+    n_missing: int  # rows without a value, those with a marker of missing values included
+    use: Use  # "question" if the user has to settle something first
     reason: str = ""
-    role: str = ""
-    markers: Mapping[str, int] = field(default_factory=dict)
-    changes: Mapping[str, int] = field(default_factory=dict)
-    examples: Mapping[str, str] = field(default_factory=dict)
+    role: str = ""  # of a column left out: identifier, date, text, leak or ignore
+    markers: Mapping[str, int] = field(default_factory=dict)  # texts read as missing: rows
+    changes: Mapping[str, int] = field(default_factory=dict)  # kinds of numbers in text: rows
+    examples: Mapping[str, str] = field(default_factory=dict)  # a text for each kind of change
     warnings: tuple[str, ...] = ()
-    sentinels: Mapping[str, int] = field(default_factory=dict)
-    answers: tuple[Answer, ...] = ()
-    covariate: Covariate | None = None
-    asked: bool = False
+    sentinels: Mapping[str, int] = field(default_factory=dict)  # such as 999, far off: rows
+    answers: tuple[Answer, ...] = ()  # to a question: the options that settle it
+    covariate: Covariate | None = None  # None if the column is not used
+    by_user: bool = False  # the user has decided what to do with it: nothing to report
 
     def changes_in_words(self) -> str:
-        """What was changed, in how many rows, with an example."""
+        """Format what was changed, in how many rows, with an example."""
         return ", ".join(
             f"{what} in {n:,} (such as {self.examples[what]!r})" for what, n in self.changes.items()
         )
 
+    def markers_in_words(self, most: int = 5) -> str:
+        """Format the texts that were read as missing, with their rows."""
+        shown = [f"{text!r} in {n:,}" for text, n in list(self.markers.items())[:most]]
+        return ", ".join([*shown, *(["..."] if len(self.markers) > most else [])])
+
     def sentinels_in_words(self, *, in_command: bool) -> list[str]:
-        """What the numbers far from all others may mean, and how to say it."""
+        """Format what numbers far from all others may mean, and the way to declare it."""
         return [
             f"{code} ({rows(n)}) lies far from all others: if it means 'not known', "
             + (
@@ -90,13 +59,18 @@ class Finding:
 
 
 def covariate_of(name: str, kind: Kind, entry: Entry, **written: Any) -> Covariate:
-    """A covariate with what the data dictionary says of it."""
-    said: dict[str, Any] = {"unit": entry.unit, "label": entry.label}
+    """Make a covariate with the fields of the data dictionary, and how it is written."""
+    fields: dict[str, Any] = {"unit": entry.unit, "label": entry.label}
     if kind == "numerical":
-        said |= {"low": entry.low, "high": entry.high}
+        fields |= {"low": entry.low, "high": entry.high}
     else:
-        said |= {"levels": entry.levels}
-    said |= {key: value for key, value in written.items() if value}
-    if "missing" in said:
-        said["missing"] = tuple(dict.fromkeys(said["missing"]))
-    return Covariate(name, kind, **said)
+        fields |= {"levels": entry.levels}
+    fields |= {key: value for key, value in written.items() if value}
+    if "missing" in fields:
+        fields["missing"] = tuple(dict.fromkeys(fields["missing"]))
+    return Covariate(name, kind, **fields)
+
+
+def answer_to_drop(name: str) -> Answer:
+    """Make the answer to a question that leaves the column out."""
+    return Answer(f"to leave {name!r} out", ("--drop", name))

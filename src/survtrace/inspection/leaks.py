@@ -1,4 +1,4 @@
-"""Columns that give the outcome away: copies of it, or values known only after an event."""
+"""Find columns that give the outcome away: copies of it, or values known only after an event."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def _of_missingness(present: NDArray[np.bool_], outcome: Outcome) -> Leak | None
 def _of_levels(
     column: NDArray[np.float64] | Levels, present: NDArray[np.bool_], outcome: Outcome
 ) -> Leak | None:
-    """Whether levels (few numbers are levels, too) tell who had an event."""
-    codes = _places(column, present)
+    """Check whether levels (few numbers are levels, too) predict who had an event."""
+    codes = _level_codes(column, present)
     if codes is None:
         return None
     n_codes = len(outcome.causes) + 1
@@ -92,42 +92,39 @@ def _of_levels(
         if pure.all():
             return Leak(f"says exactly {label}", certain=True)
         share = np.divide(table[:, code], totals, out=np.zeros(len(totals)), where=totals > 0)
-        told = share >= 0.9
-        right = table[told, code].sum() + (totals - table[:, code])[~told].sum()
-        if (
-            told.any()
-            and right >= 0.95 * len(codes)
-            and abs(_phi(table, totals, code, told)) > 0.85
-        ):
+        positive = share >= 0.9  # the levels that predict the event
+        right = table[positive, code].sum() + (totals - table[:, code])[~positive].sum()
+        correlated = abs(_correlation(table, totals, code, positive)) > 0.85
+        if positive.any() and right >= 0.95 * len(codes) and correlated:
             return Leak(f"says almost exactly {label}", certain=False)
     return None
 
 
-def _phi(
-    table: NDArray[np.int64], totals: NDArray[np.int64], code: int, told: NDArray[np.bool_]
+def _correlation(
+    table: NDArray[np.int64], totals: NDArray[np.int64], code: int, positive: NDArray[np.bool_]
 ) -> float:
-    """The correlation of two truth values: the levels ``told``, and the event ``code``."""
-    n, a, b = totals.sum(), totals[told].sum(), table[:, code].sum()
-    both = table[told, code].sum()
+    """Correlate two booleans: having a level of ``positive``, and the event ``code``."""
+    n, a, b = totals.sum(), totals[positive].sum(), table[:, code].sum()
+    both = table[positive, code].sum()
     spread = np.sqrt(float(a) * (n - a) * float(b) * (n - b))
     return float((n * both - a * b) / spread) if spread else 0.0
 
 
-def _places(
+def _level_codes(
     column: NDArray[np.float64] | Levels, present: NDArray[np.bool_]
 ) -> NDArray[np.int64] | None:
-    """Each subject's level, missing as one more; None of a column with many."""
+    """Code each subject's level, missing as one more; None for a column with many."""
     if isinstance(column, Levels):
         return column.codes + 1 if len(column.text) <= MOST_LEVELS else None
     some = column[:SAMPLE]
-    if len(np.unique(some[~np.isnan(some)])) > MOST_LEVELS:
+    if len(np.unique(some[~np.isnan(some)])) > MOST_LEVELS:  # cheaper than the all_codes column
         return None
     distinct, codes = np.unique(column[present], return_inverse=True)
     if len(distinct) > MOST_LEVELS:
         return None
-    whole = np.zeros(len(column), dtype=np.int64)
-    whole[present] = codes + 1
-    return whole
+    all_codes = np.zeros(len(column), dtype=np.int64)
+    all_codes[present] = codes + 1
+    return all_codes
 
 
 def _of_duration(

@@ -1,4 +1,4 @@
-"""A column of numbers: identifiers, dates written as numbers, codes such as 999 among them."""
+"""Inspect a column of numbers for identifiers, dates, and codes such as 999."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from survtrace.tables.covariates.covariates import Covariate
 from survtrace.tables.covariates.missing import SENTINELS, is_plain_number
 
 
-def inspect_numbers(series: nw.Series[Any], entry: Entry, told: tuple[str, ...]) -> Finding:
+def inspect_numbers(series: nw.Series[Any], entry: Entry, missing: tuple[str, ...]) -> Finding:
     """Find out whether numbers are a covariate, and whether some of them mean "not known"."""
-    marked = tuple(dict.fromkeys(text for text in told if is_plain_number(text)))
+    marked = tuple(dict.fromkeys(text for text in missing if is_plain_number(text)))
     plain = Covariate(series.name, "numerical")
     try:
         everything = numbers(series.to_frame(), plain)
@@ -55,23 +55,22 @@ def inspect_numbers(series: nw.Series[Any], entry: Entry, told: tuple[str, ...])
         "numerical",
         markers=markers,
         covariate=covariate,
-        asked=bool(entry.kind),
+        by_user=bool(entry.kind),
     )
-    if not finding.asked and _are_days(values):
-        reason = "dates written as numbers, such as 20190304"
-        return replace(
-            finding, use="left out", reason=reason, role="date", covariate=None, content=""
-        )
-    if not finding.asked and (why := _numbers_that_name_rows(series.name, values, len(everything))):
-        return replace(
-            finding, use="left out", reason=why, role="identifier", covariate=None, content=""
-        )
+    role, reason = "", ""
+    if not finding.by_user and _are_days(values):
+        role, reason = "date", "dates written as numbers, such as 20190304"
+    elif not finding.by_user:
+        role, reason = "identifier", _why_identifier(series.name, values, len(everything))
+    if reason:
+        left_out = replace(finding, use="left out", covariate=None, content="")
+        return replace(left_out, reason=reason, role=role)
     warnings = (*_impossible(values, entry), *_codes(finding, values))
     return replace(finding, warnings=warnings, sentinels=find_sentinels(values))
 
 
-def _numbers_that_name_rows(name: str, values: NDArray[np.float64], n_rows: int) -> str:
-    """Why whole numbers are identifiers; "" if they are not."""
+def _why_identifier(name: str, values: NDArray[np.float64], n_rows: int) -> str:
+    """Return the reason why whole numbers are identifiers; "" if they are not."""
     if len(values) < max(N_IDENTIFIER, 0.5 * n_rows) or not are_whole(values):
         return ""
     named = is_named_like_an_identifier(name)
@@ -93,7 +92,7 @@ def _numbers_that_name_rows(name: str, values: NDArray[np.float64], n_rows: int)
 
 
 def _are_days(values: NDArray[np.float64]) -> bool:
-    """Whether numbers are days, as 20190304 is the fourth of March."""
+    """Check whether numbers are days, as 20190304 is the fourth of March."""
     if len(values) < 2 or values.min() < 19000101 or values.max() > 21001231:
         return False
     month, day = values // 100 % 100, values % 100
@@ -102,14 +101,14 @@ def _are_days(values: NDArray[np.float64]) -> bool:
 
 
 def are_whole(values: NDArray[np.float64]) -> bool:
-    """Whether all numbers are whole."""
+    """Check whether all numbers are whole, the first hundred before the others."""
     return bool(
         (values[:100] == np.floor(values[:100])).all() and (values == np.floor(values)).all()
     )
 
 
 def find_sentinels(values: NDArray[np.float64]) -> dict[str, int]:
-    """Numbers such as 999 that lie far from all others and may mean "not known", with their rows.
+    """Count numbers such as 999 that lie far from all others and may mean "not known".
 
     Examples
     --------
@@ -138,12 +137,11 @@ def find_sentinels(values: NDArray[np.float64]) -> dict[str, int]:
 
 
 def _codes(finding: Finding, values: NDArray[np.float64]) -> tuple[str, ...]:
-    """Whole numbers whose name says that they stand for something else."""
-    if finding.asked or not len(values) or not is_named_like_a_code(finding.name):
+    """Warn of whole numbers that are codes by the name of their column."""
+    if finding.by_user or not len(values) or not is_named_like_a_code(finding.name):
         return ()
-    if not are_whole(values):
-        return ()
-    return ("numbers that seem to be codes: if so, name it as categorical",)
+    warning = "numbers that seem to be codes: if so, name it as categorical"
+    return (warning,) if are_whole(values) else ()
 
 
 def _impossible(values: NDArray[np.float64], entry: Entry) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
-"""A whole table: a finding for each column, and how the columns that are used are read."""
+"""Inspect a whole table: a finding for each column, and the covariates that are used."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,37 +35,41 @@ OVERRULE_IN_COMMAND = (
     "To overrule it, name the column: --use COLUMN, --categorical COLUMN, --drop COLUMN, or write "
     "it in a dictionary for --columns, which survtrace check --write drafts."
 )
+SETTLE = (
+    'Write SurvTRACE(columns={{{name}: {{...}}}}) with "decimal": "," (or "."), '
+    '"kind": "categorical", "numerical" or "ignore".'
+)
+SETTLE_IN_COMMAND = (
+    "Say --decimal , (or .), --use or --drop {name}, or write it in a dictionary for "
+    "--columns, which `survtrace check TABLE --write dictionary.csv` drafts."
+)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be done with each column of a table.
-
-    Attributes
-    ----------
-    findings
-        One for each column, in their order.
-    """
+    """What will be done with each column of a table: a finding for each, in their order."""
 
     findings: tuple[Finding, ...]
 
     @property
     def covariates(self) -> tuple[Covariate, ...]:
-        """How the columns that are used are read, in their order."""
+        """Return the columns that are used, in their order."""
         return tuple(found.covariate for found in self.findings if found.covariate is not None)
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Names of the columns that are not used."""
+        """Return the names of the columns that are not used."""
         return tuple(found.name for found in self.findings if found.covariate is None)
 
     def require_answers(self) -> None:
-        """Refuse a table of which the user has to say something first."""
+        """Refuse a table with open questions, or without covariates."""
         open_questions = [found for found in self.findings if found.use == "question"]
         if open_questions:
             raise DataError(
-                "\n".join(_question(found, _in_python) for found in open_questions),
-                in_command="\n".join(_question(found, _in_command) for found in open_questions),
+                "\n".join(_question(found, SETTLE) for found in open_questions),
+                in_command="\n".join(
+                    _question(found, SETTLE_IN_COMMAND) for found in open_questions
+                ),
                 answers=self.answers,
             )
         if not self.covariates:
@@ -79,7 +83,7 @@ class Plan:
 
     @property
     def answers(self) -> tuple[Answer, ...]:
-        """The options that settle all questions at once, one for each reading of the table.
+        """Return the options that settle all questions at once, one for each reading of the table.
 
         Examples
         --------
@@ -88,18 +92,18 @@ class Plan:
         >>> [answer.options for answer in plan.answers]
         [('--decimal', ','), ('--decimal', '.')]
         """
-        asked = [found.answers for found in self.findings if found.use == "question"]
-        if not all(asked):
+        by_question = [found.answers for found in self.findings if found.use == "question"]
+        if not all(by_question):
             return ()
-        settled: list[Answer] = []
-        for number in range(max(map(len, asked), default=0)):
-            each = dict.fromkeys(some[min(number, len(some) - 1)] for some in asked)
+        joined: list[Answer] = []
+        for number in range(max(map(len, by_question), default=0)):
+            each = dict.fromkeys(some[min(number, len(some) - 1)] for some in by_question)
             options = tuple(part for answer in each for part in answer.options)
-            settled.append(Answer(", ".join(answer.when for answer in each), options))
-        return tuple(settled)
+            joined.append(Answer(", ".join(answer.when for answer in each), options))
+        return tuple(joined)
 
     def words(self) -> Words:
-        """All that was found worth a warning, in one text; "" for a clean table."""
+        """Join all findings worth a warning in one text; "" for a clean table."""
         return Words(
             self._in_words("some columns of X are not used as they are.", OVERRULE),
             in_command=self._in_words(
@@ -108,32 +112,37 @@ class Plan:
         )
 
     def _in_words(self, first: str, last: str, *, in_command: bool = False) -> str:
-        warned = [
-            (f, "; ".join([*f.warnings, *f.sentinels_in_words(in_command=in_command)]))
-            for f in self.findings
-        ]
-        lines = [
-            _listed("left out", ((f, f.reason) for f in self.findings if _is_news(f))),
-            _listed(
-                "read as numbers", ((f, _changes(f)) for f in self.findings if _is_converted(f))
-            ),
-            _listed("read as missing", ((f, _markers(f)) for f in self.findings if f.markers)),
-            _listed("look at", ((f, words) for f, words in warned if words)),
-        ]
-        said = [line for line in lines if line]
-        return "\n".join([first, *said, last]) if said else ""
+        left_out, converted, missing, warned = {}, {}, {}, {}
+        for found in self.findings:
+            if found.use == "left out" and not found.by_user:
+                left_out[found.name] = found.reason
+            if found.use == "numerical" and found.read_as == "text":
+                parts = (found.reason, found.changes_in_words())
+                converted[found.name] = ", ".join(part for part in parts if part)
+            if found.markers:
+                missing[found.name] = found.markers_in_words()
+            if warnings := [*found.warnings, *found.sentinels_in_words(in_command=in_command)]:
+                warned[found.name] = "; ".join(warnings)
+        lines = {
+            "left out": left_out,
+            "read as numbers": converted,
+            "read as missing": missing,
+            "look at": warned,
+        }
+        body = [_line(title, columns) for title, columns in lines.items() if columns]
+        return "\n".join([first, *body, last]) if body else ""
 
     def with_idle(self, table: nw.DataFrame[Any]) -> Plan:
-        """The same plan with warnings of columns that carry no information of their own."""
+        """Return the plan with warnings of columns that are empty, constant, or copies."""
         seen: dict[bytes, str] = {}
         findings = []
         for found in self.findings:
-            words = "" if found.covariate is None else _idle(table, found.covariate, seen)
-            findings.append(replace(found, warnings=(words, *found.warnings)) if words else found)
+            idle = "" if found.covariate is None else _idle(table, found.covariate, seen)
+            findings.append(replace(found, warnings=(idle, *found.warnings)) if idle else found)
         return Plan(tuple(findings))
 
     def apply(self, table: nw.DataFrame[Any]) -> pd.DataFrame:
-        """The columns that are used as plain numbers and categories, for any other method.
+        """Convert the columns that are used to plain numbers and categories, for other methods.
 
         Examples
         --------
@@ -152,18 +161,10 @@ def plan_columns(
     categorical: Sequence[str | int] | None = None,
     columns: Any = None,
 ) -> Plan:
-    """Inspect every column of a table and decide what to do with it.
+    """Inspect every column of a table (see `open_table`) and decide what to do with it.
 
-    Parameters
-    ----------
-    table
-        Covariates, as `open_table` opens them.
-    outcome
-        Of the same subjects, to find columns that give it away.
-    categorical
-        Columns that the user calls categorical.
-    columns
-        The user's data dictionary.
+    The ``outcome`` of the same subjects lets columns be found that give it away; ``categorical``
+    and ``columns`` are the user's list and data dictionary.
 
     Examples
     --------
@@ -196,7 +197,7 @@ def plan_columns(
 def _as_typed(
     table: nw.DataFrame[Any], categorical: Sequence[str | int] | None, columns: Any
 ) -> Plan:
-    """An array of numbers has no names that say anything: each column is used as it is."""
+    """Use each column of an array of numbers as it is: it has no names to judge by."""
     if columns is not None:
         require_names(read_dictionary(columns), table.columns)
     return Plan(
@@ -208,8 +209,8 @@ def _as_typed(
 
 
 def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Finding:
-    """The finding with what the column has to do with the outcome."""
-    if found.use == "question" or (found.asked and found.covariate is None):
+    """Add to a finding whether the column gives the outcome away."""
+    if found.use == "question" or (found.by_user and found.covariate is None):
         return found
     if found.covariate is None:
         as_levels = Covariate(found.name, "categorical", missing=MARKERS)
@@ -219,12 +220,12 @@ def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Find
         return replace(found, reason=f"{found.reason}; {leak.reason}")
     try:
         column = read_column(table, found.covariate)
-    except DataError:  # said where the values are read
+    except DataError:  # raised again where the values are encoded
         return found
     leak = find_leak(column, outcome)
     if leak is None:
         return found
-    if leak.certain and not found.asked:
+    if leak.certain and not found.by_user:
         return replace(
             found,
             use="left out",
@@ -236,12 +237,12 @@ def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Find
             warnings=(),
             sentinels={},
         )
-    words = f"seems to give the outcome away: {leak.reason}"
-    return replace(found, warnings=(*found.warnings, words))
+    warning = f"seems to give the outcome away: {leak.reason}"
+    return replace(found, warnings=(*found.warnings, warning))
 
 
 def _idle(table: nw.DataFrame[Any], covariate: Covariate, seen: dict[bytes, str]) -> str:
-    """Why a column carries no information of its own; "" if it may."""
+    """Return why a column carries no information; "" if it may."""
     try:
         column = read_column(table, covariate)
     except (DataError, OverflowError):
@@ -257,61 +258,27 @@ def _idle(table: nw.DataFrame[Any], covariate: Covariate, seen: dict[bytes, str]
 
 
 def _hints(table: nw.DataFrame[Any]) -> tuple[str, tuple[str, ...], set[str]]:
-    """What was said of the file that a table was read from: decimal, missing, categorical."""
-    noted: Mapping[str, Any] = {}
+    """Read decimal mark, missing markers and categorical columns from the attrs of a frame."""
     native = table.to_native()
-    if isinstance(native, pd.DataFrame):
-        noted = native.attrs.get(HINTS, {})
-    decimal, missing = noted.get("decimal") or "", tuple(noted.get("missing") or ())
-    return decimal, missing, set(noted.get("categorical") or ())
+    hints = native.attrs.get(HINTS, {}) if isinstance(native, pd.DataFrame) else {}
+    decimal, missing = hints.get("decimal") or "", tuple(hints.get("missing") or ())
+    return decimal, missing, set(hints.get("categorical") or ())
 
 
 def _decimal_of(table: nw.DataFrame[Any], n_rows: int = 500) -> str:
-    """The decimal mark of the texts of a table, as `common_decimal` has it."""
+    """Find the decimal mark of the texts of a table (see `common_decimal`)."""
     kinds = (nw.String, nw.Object, nw.Unknown)
     names = [name for name in table.columns if table[name].dtype in kinds]
     columns = (table[name].drop_nulls().head(n_rows).to_list() for name in names)
     return common_decimal([text for text in column if isinstance(text, str)] for column in columns)
 
 
-def _is_news(found: Finding) -> bool:
-    return found.use == "left out" and not found.asked
+def _line(title: str, reasons: Mapping[str, str]) -> str:
+    columns = "; ".join(f"{name} ({reason})" for name, reason in reasons.items())
+    return f"  {title}: {columns}."
 
 
-def _is_converted(found: Finding) -> bool:
-    return found.use == "numerical" and found.read_as == "text"
-
-
-def _changes(found: Finding) -> str:
-    return ", ".join(part for part in (found.reason, found.changes_in_words()) if part)
-
-
-def _markers(found: Finding, most: int = 5) -> str:
-    shown = [f"{text!r} in {n:,}" for text, n in list(found.markers.items())[:most]]
-    return ", ".join([*shown, *(["..."] if len(found.markers) > most else [])])
-
-
-def _listed(what: str, pairs: Iterable[tuple[Finding, str]]) -> str:
-    each = [f"{found.name} ({words})" for found, words in pairs]
-    return f"  {what}: {'; '.join(each)}." if each else ""
-
-
-def _question(found: Finding, way_out: Callable[[Finding], str]) -> str:
+def _question(found: Finding, way_out: str) -> str:
     if found.read_as == "dates":
         return found.reason
-    return f"column {found.name!r}: {found.reason}. {way_out(found)}"
-
-
-def _in_python(found: Finding) -> str:
-    name = found.name
-    return (
-        f'Write SurvTRACE(columns={{{name!r}: {{...}}}}) with "decimal": "," (or "."), '
-        '"kind": "categorical", "numerical" or "ignore".'
-    )
-
-
-def _in_command(found: Finding) -> str:
-    return (
-        f"Say --decimal , (or .), --use or --drop {found.name!r}, or write it in a dictionary for "
-        "--columns, which `survtrace check TABLE --write dictionary.csv` drafts."
-    )
+    return f"column {found.name!r}: {found.reason}. {way_out.format(name=repr(found.name))}"

@@ -1,4 +1,4 @@
-"""What a column of texts looks like: dates, identifiers, free text, spellings of one level."""
+"""Recognise dates, identifiers, free text, and ways to write one level, in texts and names."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ _NAMED_PERSON = re.compile(
 
 
 def share(texts: Sequence[str], counts: NDArray[np.int64], test: re.Pattern[str]) -> float:
-    """The share of rows whose text a pattern describes."""
+    """Compute the share of rows whose text matches a pattern."""
     match = np.fromiter((test.fullmatch(text) is not None for text in texts), bool, len(texts))
     return float(counts[match].sum() / max(counts.sum(), 1))
 
 
 def are_dates(texts: Sequence[str], counts: NDArray[np.int64]) -> bool:
-    """Whether texts are dates, in whatever form: nine in ten rows, of the first that are there.
+    """Check whether texts are dates, in any form, in nine of ten rows.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def are_dates(texts: Sequence[str], counts: NDArray[np.int64]) -> bool:
 
 
 def is_named_like_an_identifier(name: str) -> bool:
-    """Whether a name speaks of numbers that tell subjects apart.
+    """Check whether a column is named like an identifier of subjects.
 
     Examples
     --------
@@ -81,12 +81,12 @@ def is_named_like_an_identifier(name: str) -> bool:
 
 
 def _spaced(name: str) -> str:
-    """A name with blanks between its words: "PatientNr" and "patient_nr" as "Patient Nr"."""
+    """Put blanks between the words of a name: "PatientNr" becomes "Patient Nr"."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).replace("_", " ")
 
 
 def is_named_like_a_person(name: str) -> bool:
-    """Whether a name speaks of people's names and addresses.
+    """Check whether a column is named like people's names and addresses.
 
     Examples
     --------
@@ -97,26 +97,26 @@ def is_named_like_a_person(name: str) -> bool:
 
 
 def is_named_like_a_code(name: str) -> bool:
-    """Whether a name speaks of numbers that stand for something else, such as postcodes."""
+    """Check whether a column is named like codes, such as postcodes."""
     return _NAMED_CODE.search(name) is not None
 
 
 def are_distinct(n_distinct: int, n_rows: int) -> bool:
-    """Whether (nearly) every row has a value of its own, in a table large enough to tell."""
+    """Check whether (nearly) every row has another value, in a table large enough to tell."""
     return n_rows >= N_IDENTIFIER and n_distinct >= 0.95 * n_rows
 
 
 def are_sentences(texts: Sequence[str], counts: NDArray[np.int64]) -> bool:
-    """Whether texts are written freely: many that occur once or twice, of several words."""
+    """Check whether texts are free text: many that occur once or twice, of several words."""
     if int(counts.sum()) < N_FEW or len(texts) < 20 or (counts <= 2).mean() < 0.5:
         return False
     rare = [text for text, n in zip(texts, counts.tolist(), strict=True) if n <= 2]
-    words = np.mean([len(text.split()) for text in rare])
-    return bool(words >= 4 and np.mean([len(text) for text in rare]) >= 20)
+    n_words = np.mean([len(text.split()) for text in rare])
+    return bool(n_words >= 4 and np.mean([len(text) for text in rare]) >= 20)
 
 
 def spellings(texts: Sequence[str], counts: NDArray[np.int64]) -> dict[str, list[str]]:
-    """Levels that are written in several ways: the most frequent one, and the others.
+    """Find levels that are written in several ways: the most frequent one, and the others.
 
     Examples
     --------

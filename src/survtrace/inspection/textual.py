@@ -1,7 +1,8 @@
-"""A column of texts: dates, numbers, free text, identifiers, or levels."""
+"""Inspect a column of texts: dates, numbers, free text, identifiers, or levels."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from survtrace.errors import Answer
 from survtrace.inspection.dictionary import Entry
 from survtrace.inspection.distinct import Texts, lower, present_texts, rows
-from survtrace.inspection.finding import Finding, covariate_of
+from survtrace.inspection.finding import Finding, answer_to_drop, covariate_of
 from survtrace.inspection.numeric import are_whole, find_sentinels
 from survtrace.inspection.texts import (
     N_FEW,
@@ -33,19 +34,19 @@ MOST_UNREADABLE = 10  # distinct texts among numbers that are taken for missing
 
 
 def inspect_texts(
-    series: nw.Series[Any], entry: Entry, kind: str, table: str, told: tuple[str, ...]
+    series: nw.Series[Any], entry: Entry, kind: str, table: str, missing: tuple[str, ...]
 ) -> Finding:
     """Find out what a column of texts holds: dates, numbers, free text, identifiers or levels."""
     usual = MARKERS if kind == "numerical" else [m for m in MARKERS if m not in LEVELS]
-    texts = present_texts(series, told, [m for m in usual if m not in lower(entry.levels)])
+    texts = present_texts(series, missing, [m for m in usual if m not in lower(entry.levels)])
     finding = Finding(
         series.name,
         "text",
-        texts.in_words(),
+        texts.describe(),
         texts.n_missing,
         "categorical",
         markers=texts.markers,
-        asked=bool(kind),
+        by_user=bool(kind),
     )
     if not texts.text:
         empty = covariate_of(series.name, kind_of(series), entry, missing=tuple(texts.markers))
@@ -78,7 +79,7 @@ def inspect_texts(
 
 
 def _may_be_numbers(texts: list[str], most: int = 1000) -> bool:
-    """Whether at least one in twenty of some texts can be read as a number: a quick look."""
+    """Check, on a sample, whether at least one in twenty texts can be read as a number."""
     some = texts[:: max(1, len(texts) // most)]
     read = parse_distinct(some)
     return bool((~read.unreadable | read.ambiguous).mean() >= 0.05)
@@ -87,7 +88,7 @@ def _may_be_numbers(texts: list[str], most: int = 1000) -> bool:
 def _of_numbers_in_text(
     finding: Finding, texts: Texts, read: DistinctNumbers, entry: Entry, kind: str
 ) -> Finding | None:
-    """Numbers written as text; None if the column rather holds levels."""
+    """Return the finding for numbers written as text; None if the column rather holds levels."""
     readable = ~read.unreadable
     n_numbers = int(texts.counts[readable].sum())
     n_unclear = int(texts.counts[read.ambiguous].sum())
@@ -114,7 +115,7 @@ def _of_numbers_in_text(
                 f"(such as {unreadable[0]!r}): say whether it is numerical or categorical",
                 answers=(
                     Answer("if its texts are categories", ("--categorical", finding.name)),
-                    _to_leave_out(finding.name),
+                    answer_to_drop(finding.name),
                 ),
             )
     plain = not read.kinds and not unreadable
@@ -131,14 +132,17 @@ def _of_numbers_in_text(
         ):
             reason = f"identifier: {len(values)} distinct numbers in {rows(texts.n_rows)}"
             return _without_values(finding, "identifier", reason)
-    units = _units(texts, read)
+    units = Counter[str]()
+    for text, n in zip(texts.text, texts.counts.tolist(), strict=True):
+        if unit := read.units.get(text):
+            units[unit] += n
     if len({same_unit(unit) or unit for unit in units}) > 1:
         seen = ", ".join(f"{unit!r} in {n}" for unit, n in units.items())
         return replace(
             finding,
             use="question",
             reason=f"numbers in different units ({seen} rows): convert them",
-            answers=(_to_leave_out(finding.name),),
+            answers=(answer_to_drop(finding.name),),
         )
     markers = {**texts.markers, **texts.count_of(unreadable)}
     missing = (*entry.missing, *(m for m in markers if m.casefold() not in MARKERS))
@@ -152,11 +156,10 @@ def _of_numbers_in_text(
         missing=missing,
         unit=entry.unit or next(iter(units), ""),
     )
-    changes: dict[str, int] = {}
-    examples: dict[str, str] = {}
+    changes, examples = Counter[str](), dict[str, str]()
     for text, n in zip(texts.text, texts.counts.tolist(), strict=True):
         for change in read.kinds.get(text, ()):
-            changes[change] = changes.get(change, 0) + n
+            changes[change] += n
             examples.setdefault(change, text)
     every = np.repeat(read.numbers, texts.counts)[np.repeat(readable, texts.counts)]
     return replace(
@@ -176,19 +179,17 @@ def _of_numbers_in_text(
 def _of_levels(finding: Finding, texts: Texts, entry: Entry) -> Finding:
     several = spellings(texts.text, texts.counts)
     merged = texts.count_of([text for others in several.values() for text in others])
-    levels = tuple(dict.fromkeys(text.strip() for text in texts.text))
-    dropped = {text.strip() for others in several.values() for text in others} - set(several)
     covariate = covariate_of(
         finding.name, "categorical", entry, missing=(*entry.missing, *texts.markers)
     )
     warnings: tuple[str, ...] = texts.many_levels()
     if several and not entry.levels:
-        covariate = replace(covariate, levels=tuple(t for t in levels if t not in dropped))
+        covariate = replace(covariate, levels=tuple(t for t in texts.text if t not in merged))
         seen = "; ".join(f"{others} as {level!r}" for level, others in list(several.items())[:3])
         warnings = (f"spellings of one level in {rows(sum(merged.values()))}: {seen}", *warnings)
     if entry.levels:
-        known = lower(entry.levels)
-        unknown = [text for text in texts.text if text.strip().casefold() not in known]
+        expected = lower(entry.levels)
+        unknown = [text for text in texts.text if text.strip().casefold() not in expected]
         if unknown:
             n = sum(texts.count_of(unknown).values())
             return replace(
@@ -200,18 +201,6 @@ def _of_levels(finding: Finding, texts: Texts, entry: Entry) -> Finding:
     return replace(finding, warnings=warnings, covariate=covariate)
 
 
-def _to_leave_out(name: str) -> Answer:
-    return Answer(f"to leave {name!r} out", ("--drop", name))
-
-
-def _units(texts: Texts, read: DistinctNumbers) -> dict[str, int]:
-    units: dict[str, int] = {}
-    for text, n in zip(texts.text, texts.counts.tolist(), strict=True):
-        if unit := read.units.get(text):
-            units[unit] = units.get(unit, 0) + n
-    return units
-
-
 def _without_values(finding: Finding, role: str, reason: str) -> Finding:
-    """A column that is not used; its values are not shown."""
+    """Leave a column out, and do not show its values."""
     return replace(finding, use="left out", role=role, reason=reason, content="", markers={})

@@ -56,6 +56,7 @@ def ips_weights(
     mean = propensity.mean(axis=0)
     if form == "paper":
         return struck / (propensity * n_causes)
+    # NOTE[PAPER eq. 18]: "none" sums over all subjects; as printed, censored ones are dropped.
     weights = {
         "none": np.ones_like(propensity),
         "events": np.where(struck, 1 / propensity, 1.0),

@@ -38,7 +38,8 @@ class Unknown(NamedTuple):
     Examples
     --------
     >>> encoding = Encoding.from_dict({
-    ...     "age": {"mean": 60.0, "deviation": 10.0}, "sex": {"levels": ["f", "m"]}})
+    ...     "age": {"mean": 60.0, "deviation": 10.0, "low": 40.0, "typical": 60.0, "high": 80.0},
+    ...     "sex": {"levels": ["f", "m"]}})
     >>> unknown = Unknown.of(encoding, CohortCounts(1000, {1: 90}, {"age": 0, "sex": 500}))
     >>> unknown.missing.tolist(), unknown.unseen.tolist(), unknown.learned.tolist()
     ([0, 2], [0, 3], [0, 3])

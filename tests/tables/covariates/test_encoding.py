@@ -95,13 +95,6 @@ def test_it_knows_the_most_common_level():
     assert learn({"sex": ["m", "f", "f", None, None, None]}).columns[0].typical == "f"
 
 
-def test_an_early_description_has_its_quantiles_guessed():
-    plain = {"age": {"mean": 50.0, "deviation": 10.0}, "sex": {"levels": ["f", "m"]}}
-    scale, categories = Encoding.from_dict(plain).columns
-    assert (scale.low, scale.typical, scale.high) == (30.0, 50.0, 70.0)
-    assert categories.typical is None
-
-
 @pytest.mark.parametrize(
     ("extra", "message"),
     [

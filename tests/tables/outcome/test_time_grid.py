@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from survtrace import DataError, DataWarning, SettingError
+from survtrace.inference.curves import locate_times
 from survtrace.tables.outcome.outcome import read_outcome
 from survtrace.tables.outcome.time_grid import (
     StayScale,

@@ -23,8 +23,8 @@ async function ask(address, options = {}) {
     throw new Refused("The server does not answer. Is it still running?");
   }
   if (response.ok) return response;
-  const told = await response.json().catch(() => ({}));
-  const refused = new Refused(told.detail ?? `The server answered with code ${response.status}.`);
+  const body = await response.json().catch(() => ({}));
+  const refused = new Refused(body.detail ?? `The server answered with code ${response.status}.`);
   refused.status = response.status;
   throw refused;
 }
@@ -252,12 +252,12 @@ function showTable() {
   const chosen = [...answer.times.keys()].filter((i) => wanted.has(answer.times[i]));
   const header = letters().flatMap((letter) => stateNames()
     .map((name) => (several ? `${letter}: ${name}` : name)));
-  const known = state.schema.members > 1;
-  table($("table"), known ? "Probabilities, with ± two standard deviations between members" : "Probabilities",
+  const hasSpread = state.schema.members > 1;
+  table($("table"), hasSpread ? "Probabilities, with ± two standard deviations between members" : "Probabilities",
     [state.schema.time.unit ? `time (${state.schema.time.unit})` : "time", ...header],
     chosen.map((i) => [plain(answer.times[i]), ...letters().flatMap((_, s) => {
       const spread = [answer.survival_std[s][i], ...answer.incidence_std[s].map((curve) => curve[i])];
-      return statesAt(s, i).map((p, k) => (known ? `${percent(p)} ± ${(200 * spread[k]).toFixed(1)}` : percent(p)));
+      return statesAt(s, i).map((p, k) => (hasSpread ? `${percent(p)} ± ${(200 * spread[k]).toFixed(1)}` : percent(p)));
     })]));
 }
 
@@ -299,16 +299,16 @@ async function showImportance() {
   $("importance-of").replaceChildren(...causes.map((cause) => element("option", { value: cause }, named(cause))));
   const update = () => {
     const cause = $("importance-of").value;
-    const own = rows.filter((row) => row.cause === cause).sort((p, q) => q.importance - p.importance);
+    const ofCause = rows.filter((row) => row.cause === cause).sort((p, q) => q.importance - p.importance);
     const label = Object.fromEntries(state.schema.covariates.map((c) => [c.name, c.label]));
     const short = (v) => (v === null ? "" : Number(v.toPrecision(3)).toString());
     if ($("importance").clientWidth) {
       $("importance").replaceChildren(bars({ width: $("importance").clientWidth,
-        rows: own.map((row) => ({ ...row, covariate: label[row.covariate] ?? row.covariate })),
-        say: `Importance for ${named(cause)}, largest first: ${own.map((row) => label[row.covariate] ?? row.covariate).join(", ")}` }));
+        rows: ofCause.map((row) => ({ ...row, covariate: label[row.covariate] ?? row.covariate })),
+        say: `Importance for ${named(cause)}, largest first: ${ofCause.map((row) => label[row.covariate] ?? row.covariate).join(", ")}` }));
     }
     table($("importance-table"), `Importance for ${named(cause)}`, ["covariate", "importance", "low", "high"],
-      own.map((row) => [label[row.covariate] ?? row.covariate, short(row.importance), short(row.low), short(row.high)]));
+      ofCause.map((row) => [label[row.covariate] ?? row.covariate, short(row.importance), short(row.low), short(row.high)]));
   };
   $("importance-of").addEventListener("change", update);
   $("importance-box").addEventListener("toggle", update);
@@ -333,8 +333,8 @@ const score = heed(async () => {
   const link = element("a", { id: "download", download: file.name.replace(/(\.csv)?$/i, "-scored.csv"),
     href: URL.createObjectURL(text) }, "Download the scored table");
   $("scored").replaceChildren(`Scored ${file.name}. `, link);
-  const told = JSON.parse(response.headers.get("Survtrace-Warnings") ?? "[]");
-  $("score-warnings").replaceChildren(...told.map((words) => element("li", {}, words)));
+  const warnings = JSON.parse(response.headers.get("Survtrace-Warnings") ?? "[]");
+  $("score-warnings").replaceChildren(...warnings.map((warning) => element("li", {}, warning)));
 });
 
 // --- Events -------------------------------------------------------------------------------

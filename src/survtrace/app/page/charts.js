@@ -108,7 +108,7 @@ let drawn = 0;
 
 // All states of one patient over time: incidences stacked up, event-free on top.
 export function stacked({ title, width, height = 260, end, unit, horizon, after, times, causes, incidence, say }) {
-  const own = `fill-${drawn += 1}`;
+  const prefix = `fill-${drawn += 1}`;
   const widest = Math.max(...["event-free", ...causes].map((name) => breadth(`99 % ${name}`)));
   const right = Math.min(widest + 24, width * 0.45);
   const frame = axes({ width, height, right, end, top: 1, unit, say });
@@ -118,7 +118,7 @@ export function stacked({ title, width, height = 260, end, unit, horizon, after,
   const labels = [], last = times.length - 1;
   causes.forEach((cause, k) => {
     const high = low.map((p, i) => p + incidence[k][i]);
-    const colour = COLOURS[k % COLOURS.length], id = `${own}-${k}`;
+    const colour = COLOURS[k % COLOURS.length], id = `${prefix}-${k}`;
     defs.append(svg("pattern", { id, width: 8, height: 8, patternUnits: "userSpaceOnUse" },
       svg("rect", { width: 8, height: 8, fill: colour }),
       svg("path", { d: PATTERNS[k % PATTERNS.length], stroke: "#fff", "stroke-opacity": 0.55,

@@ -111,21 +111,21 @@ function levelInput(covariate, id, write) {
 
 // A long list: typed text filters it; what is no category is not sent.
 function searchInput(covariate, id, write) {
-  const known = new Set(covariate.levels);
+  const levels = new Set(covariate.levels);
   const input = element("input", { type: "text", id, list: `${id}-levels`, autocomplete: "off", "aria-describedby": `${id}-usual` });
-  input.addEventListener("input", () => { if (known.has(input.value)) write(input.value); });
-  input.addEventListener("change", () => { if (input.value && !known.has(input.value)) write(NaN); });
+  input.addEventListener("input", () => { if (levels.has(input.value)) write(input.value); });
+  input.addEventListener("change", () => { if (input.value && !levels.has(input.value)) write(NaN); });
   // A browser lists only what matches the text: emptied on entering, so that all can be seen.
   input.addEventListener("focus", () => { input.placeholder = input.value; input.value = ""; });
   input.addEventListener("blur", () => {
     if (input.value) return;
     input.value = input.placeholder;
-    if (known.has(input.value)) write(input.value);
+    if (levels.has(input.value)) write(input.value);
   });
   return {
     node: element("div", { class: "inputs" }, input, element("datalist", { id: `${id}-levels` },
       ...covariate.levels.map((level) => element("option", { value: level })))),
-    value: () => (known.has(input.value) ? input.value : null),
+    value: () => (levels.has(input.value) ? input.value : null),
     show(value) {
       input.disabled = value === null;
       if (value !== null) input.value = value;

@@ -1,10 +1,9 @@
-"""The command check: what each column of a table is, before anything is learned from it."""
+"""The command check: show what each column of a table is, before a fit."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,23 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from survtrace.cli import screen
-from survtrace.cli.commands.suggest import (
-    as_options,
-    fit_command,
-    repeated_rows,
-    sentinel_options,
-    subject_column,
-    table_options,
-    with_answers,
-)
+from survtrace.cli.commands import suggest
 from survtrace.cli.options import (
-    Categorical,
-    Drop,
-    Ids,
+    OPTIONAL,
     Json,
-    MaybeDuration,
-    MaybeEvent,
-    OutcomeColumns,
     Quiet,
     Table,
     TableOptions,
@@ -54,14 +40,9 @@ _EVENT = re.compile(
 MOST_LABELS = 20
 
 
-@reads_table(learning=True)
+@reads_table(OPTIONAL, learning=True)
 def check(
     table: Table,
-    duration: MaybeDuration = None,
-    event: MaybeEvent = None,
-    ids: Ids = None,
-    drop: Drop = None,
-    categorical: Categorical = None,
     write: Annotated[
         Path | None, typer.Option(help="Draft a data dictionary, to be edited, for --columns.")
     ] = None,
@@ -78,46 +59,46 @@ def check(
     from survtrace.tables.covariates.covariates import open_table
     from survtrace.tables.files.formats import require_columns
 
-    said: dict[str, Sequence[str] | None] = {
-        "--id": ids,
-        "--drop": drop,
-        "--categorical": categorical,
-    }
     with rows_as_in(table):
         frame = _read(table, how)
         entries = read_dictionary(how.dictionary)
-        duration = duration or _with_kind(entries, "duration")
-        event = event or _with_kind(entries, "event")
-        side_stream = [name for name in (*(ids or ()), *(drop or ()), duration, event) if name]
-        require_columns(frame.columns, [*side_stream, *(how.use or ()), *(categorical or ())])
-        outcome, trouble = None, None
+        duration = how.duration or _with_kind(entries, "duration")
+        event = how.event or _with_kind(entries, "event")
+        how = replace(how, duration=duration, event=event)
+        no_covariates = [name for name in (*how.outcome.left_out, duration, event) if name]
+        categorical = how.categorical or ()
+        require_columns(frame.columns, [*no_covariates, *(how.use or ()), *categorical])
+        outcome, outcome_error = None, None
         if duration and event:
             try:
-                outcome = _read_outcome(frame, OutcomeColumns(duration, event), how)
+                outcome = _read_outcome(frame, how)
             except DataError as error:
-                trouble = error
-        opened = open_table(frame.drop(columns=list(dict.fromkeys(side_stream))))
+                outcome_error = error
+        opened = open_table(frame.drop(columns=list(dict.fromkeys(no_covariates))))
         plan = plan_columns(opened, outcome, categorical=categorical, columns=entries)
         plan = plan.with_idle(opened)
     if write is not None:
-        _draft(plan, entries, write, duration, event, ids or ())
+        _draft(plan, entries, write, how)
         how = replace(how, columns=how.columns or write)
-    subject = subject_column(frame, plan, ids)
-    remarks = repeated_rows(frame, subject)
-    found = ["--id", subject] if subject is not None and not ids else []
+    subject = suggest.subject_column(frame, plan, how.ids)
+    notes = suggest.repeated_rows(frame, subject)
+    found = ["--id", subject] if subject is not None and not how.ids else []
     if write is None and not table.is_dir():
-        missing, notes = sentinel_options(plan, opened)
-        found, remarks = [*found, *missing], [*remarks, *notes]
+        missing_options, missing_notes = suggest.sentinel_options(plan, opened)
+        found, notes = [*found, *missing_options], [*notes, *missing_notes]
     if duration and event:
-        command = fit_command(table, OutcomeColumns(duration, event), how, said, found)
+        command = suggest.fit_command(table, how, found)
     else:
-        command = _check_command(table, duration, event, frame, {**said, **table_options(how)})
-    question = _question(trouble, plan)
+        durations = [duration] if duration else _candidates(frame, _DURATION)
+        events = [event] if event else _candidates(frame, _EVENT)
+        likely = replace(how, duration=[*durations, "COLUMN"][0], event=[*events, "COLUMN"][0])
+        command = ["survtrace", "check", str(table), *suggest.as_arguments(likely)]
+    question = _question(outcome_error, plan)
     shown = {
         "rows": len(frame),
         "columns": [_record(each) for each in plan.findings],
         "outcome": _labels(frame, duration, event, outcome),
-        "remarks": remarks,
+        "remarks": notes,
         "next": shlex.join(command) if question is None else None,
     }
     if question is not None:
@@ -128,35 +109,35 @@ def check(
     if json:
         screen.show_json(shown)
     else:
-        _show(shown, plan, frame, duration, event)
+        _show(shown, plan, duration, event)
     if write is not None:
         screen.say(f"wrote {write}, for --columns", quiet=quiet)
     if question is not None:
-        words = question.in_command
+        message = question.in_command
         if question.answers:
-            words = f"{words}\n{with_answers(command, question.answers)}"
-        raise DataError(str(question), in_command=words)
+            message = f"{message}\n{suggest.with_answers(command, question.answers)}"
+        raise DataError(str(question), in_command=message)
 
 
-def _question(trouble: DataError | None, plan: Plan) -> DataError | None:
-    """What the user has to answer before a fit: of the outcome, and of the columns."""
+def _question(outcome_error: DataError | None, plan: Plan) -> DataError | None:
+    """Join the errors of outcome and columns, which the user has to settle before a fit."""
     try:
         plan.require_answers()
     except DataError as error:
-        if trouble is None:
+        if outcome_error is None:
             return error
         both = [
             Answer(f"{first.when}, {then.when}", (*first.options, *then.options))
-            for first in trouble.answers
+            for first in outcome_error.answers
             for then in error.answers
         ]
-        words = f"{trouble.in_command}\n{error.in_command}"
-        return DataError(f"{trouble}\n{error}", in_command=words, answers=both)
-    return trouble
+        in_command = f"{outcome_error.in_command}\n{error.in_command}"
+        return DataError(f"{outcome_error}\n{error}", in_command=in_command, answers=both)
+    return outcome_error
 
 
 def _read(table: Path, how: TableOptions) -> pd.DataFrame:
-    """The table, or of a folder its first rows."""
+    """Read the table, or of a folder its first rows."""
     from survtrace.tables.files.chunks import read_chunks
     from survtrace.tables.files.formats import read_table
     from survtrace.tables.files.parquet import parquet_columns
@@ -166,13 +147,12 @@ def _read(table: Path, how: TableOptions) -> pd.DataFrame:
     return read_table(table, how.reading)
 
 
-def _read_outcome(frame: pd.DataFrame, columns: OutcomeColumns, how: TableOptions) -> Outcome:
+def _read_outcome(frame: pd.DataFrame, how: TableOptions) -> Outcome:
     from survtrace.tables.files.formats import split_outcome
     from survtrace.tables.outcome.outcome import read_outcome
 
-    _, y = split_outcome(frame, columns.duration, columns.event)
-    censored = list(how.censored) if how.censored else None
-    return read_outcome(y, censored=censored, zero_duration="shift")
+    _, y = split_outcome(frame, how.outcome.duration, how.outcome.event)
+    return read_outcome(y, censored=how.censored or None, zero_duration="shift")
 
 
 def _with_kind(entries: dict[str, Any], kind: str) -> str | None:
@@ -181,56 +161,50 @@ def _with_kind(entries: dict[str, Any], kind: str) -> str | None:
 
 
 def _record(found: Finding) -> dict[str, Any]:
-    """A finding as JSON has it."""
+    """Convert a finding to what JSON holds."""
+    names = ("use", "reason", "markers", "changes", "warnings", "sentinels")
     return {
         "name": found.name,
         "read_as": found.read_as,
         "content": found.content,
         "missing": found.n_missing,
-        "use": found.use,
-        "reason": found.reason,
-        "markers": dict(found.markers),
-        "changes": dict(found.changes),
-        "warnings": list(found.warnings),
-        "sentinels": dict(found.sentinels),
+        **{name: getattr(found, name) for name in names},
     }
 
 
 def _labels(
     frame: pd.DataFrame, duration: str | None, event: str | None, outcome: Outcome | None
 ) -> dict[str, Any]:
-    """Column names of the outcome, and each label with its rows and what it means."""
+    """List the columns of the outcome, and each label with its rows and meaning."""
     if not (duration and event):
         return {"duration": _candidates(frame, _DURATION), "event": _candidates(frame, _EVENT)}
     labels = frame[event].astype(object).where(frame[event].notna(), "(empty)").astype(str)
     counts = labels.value_counts()
-    meant = {}
+    meanings = {}
     if outcome is not None:
-        codes = dict(zip(labels, outcome.event.tolist(), strict=True))
-        meant = {
-            label: "censored" if codes[label] == 0 else f"cause {outcome.causes[codes[label] - 1]}"
-            for label in counts.index[:MOST_LABELS]
-        }
+        meaning = ["censored", *(f"cause {cause}" for cause in outcome.causes)]
+        codes = zip(labels, outcome.event.tolist(), strict=True)
+        meanings = {label: meaning[code] for label, code in codes}
     return {
         "duration": duration,
         "event": event,
         "labels": [
-            {"label": label, "rows": int(counts[label]), "means": meant.get(label, "?")}
+            {"label": label, "rows": int(counts[label]), "means": meanings.get(label, "?")}
             for label in counts.index[:MOST_LABELS]
         ],
     }
 
 
 def _candidates(frame: pd.DataFrame, name: re.Pattern[str]) -> list[str]:
-    """Columns that may hold the duration, or the event, by their names and values."""
-    wanted = [str(each) for each in frame.columns if name.search(str(each))]
+    """Find columns that may hold the duration, or the event, by their names and values."""
+    named = [str(each) for each in frame.columns if name.search(str(each))]
     if name is _EVENT:
-        few = [each for each in wanted if 2 <= frame[each].nunique(dropna=False) <= MOST_LABELS]
+        few = [each for each in named if 2 <= frame[each].nunique(dropna=False) <= MOST_LABELS]
         return sorted(few, key=lambda each: frame[each].count(), reverse=True)
     from survtrace.tables.covariates.text_numbers import parse_numbers
 
     found = []
-    for each in wanted:
+    for each in named:
         column = frame[each]
         if column.dtype.kind == "O":
             read = parse_numbers(column.dropna().head(1000))
@@ -242,26 +216,19 @@ def _candidates(frame: pd.DataFrame, name: re.Pattern[str]) -> list[str]:
     return found
 
 
-def _draft(
-    plan: Plan,
-    entries: dict[str, Any],
-    path: Path,
-    duration: str | None,
-    event: str | None,
-    ids: Sequence[str],
-) -> None:
-    """Write what was found as a dictionary; an existing file is not replaced."""
+def _draft(plan: Plan, entries: dict[str, Any], path: Path, how: TableOptions) -> None:
+    """Write the findings as a data dictionary; an existing file is not replaced."""
     from survtrace.inspection.dictionary import BETWEEN, write_dictionary
 
     if path.exists():
         raise DataError(f"{path} exists and is left alone. Choose another path for --write.")
     rows: list[dict[str, Any]] = []
     for found in plan.findings:
-        row: dict[str, Any] = {"name": found.name, "kind": found.role or "ignore"}
-        if found.role == "leak":
-            row["kind"] = "ignore"
-        if found.use == "question":
-            row["kind"] = ""
+        kind = "ignore" if found.role == "leak" else found.role or "ignore"
+        row: dict[str, Any] = {
+            "name": found.name,
+            "kind": "" if found.use == "question" else kind,
+        }
         if (covariate := found.covariate) is not None:
             entry = entries.get(found.name)
             row |= {
@@ -277,29 +244,13 @@ def _draft(
                 "decimal": covariate.decimal if covariate.decimal == "," else "",
             }
         rows.append(row)
-    for kind, names in (("identifier", ids), ("duration", [duration]), ("event", [event])):
-        rows += [{"name": name, "kind": kind} for name in names if name]
+    rows += [{"name": name, "kind": "identifier"} for name in how.ids or ()]
+    roles = {"duration": how.duration, "event": how.event}
+    rows += [{"name": name, "kind": kind} for kind, name in roles.items() if name]
     write_dictionary(rows, path)
 
 
-def _check_command(
-    table: Path,
-    duration: str | None,
-    event: str | None,
-    frame: pd.DataFrame,
-    said: dict[str, Any],
-) -> list[str]:
-    """The command that checks the table with the likeliest columns of the outcome."""
-    durations = [duration] if duration else _candidates(frame, _DURATION)
-    events = [event] if event else _candidates(frame, _EVENT)
-    duration, event = (each[0] if each else "COLUMN" for each in (durations, events))
-    words = ["survtrace", "check", str(table), "--duration", duration, "--event", event]
-    return [*words, *as_options(said)]
-
-
-def _show(
-    shown: dict[str, Any], plan: Plan, frame: pd.DataFrame, duration: str | None, event: str | None
-) -> None:
+def _show(shown: dict[str, Any], plan: Plan, duration: str | None, event: str | None) -> None:
     import pandas as pd
 
     rows = [
@@ -309,12 +260,11 @@ def _show(
             "holds": found.content,
             "missing": str(found.n_missing or ""),
             "use": found.use,
-            "why, and what looks wrong": _remarks(found),
+            "why, and what looks wrong": _reasons(found),
         }
         for found in plan.findings
     ]
-    caption = f"{len(frame):,} rows"
-    screen.show_frame(pd.DataFrame(rows).astype(object), caption=caption)
+    screen.show_frame(pd.DataFrame(rows).astype(object), caption=f"{shown['rows']:,} rows")
     outcome = shown["outcome"]
     if duration and event:
         labels = pd.DataFrame(outcome["labels"]).astype(object)
@@ -323,18 +273,17 @@ def _show(
         for role in ("duration", "event"):
             names = ", ".join(outcome[role]) or "none found by name"
             typer.echo(f"columns that may be the {role}: {names}")
-    for remark in shown["remarks"]:
-        typer.echo(f"note: {remark}")
+    for note in shown["remarks"]:
+        typer.echo(f"note: {note}")
     if shown["next"] is not None:
         typer.echo(f"next: {shown['next']}")
 
 
-def _remarks(found: Finding) -> str:
-    markers = ", ".join(f"{text!r} in {n:,}" for text, n in list(found.markers.items())[:5])
+def _reasons(found: Finding) -> str:
     parts = [
         found.reason,
         found.changes_in_words(),
-        f"missing: {markers}" if markers else "",
+        f"missing: {found.markers_in_words()}" if found.markers else "",
         *found.warnings,
         *found.sentinels_in_words(in_command=True),
     ]

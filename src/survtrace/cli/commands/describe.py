@@ -1,4 +1,4 @@
-"""The command info: what a saved model is, what it was fitted on, and what it asks for."""
+"""The command info: show what a saved model is, what it was fitted on, and what it needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from survtrace import SurvTRACE
 
 MOST_LEVELS = 6
-QUIETLY_SET = ("random_state", "verbose", "checkpoint_dir")
+NOT_SHOWN = ("random_state", "verbose", "checkpoint_dir")
 
 
 def info(model: Model, json: Json = False) -> None:
@@ -29,13 +29,13 @@ def info(model: Model, json: Json = False) -> None:
 
 
 def describe_model(est: SurvTRACE, folder: Path) -> dict[str, Any]:
-    """Everything there is to say of a fitted estimator, in plain values."""
+    """Describe a fitted estimator in plain values."""
     card: dict[str, Any] = est.card_
     defaults = type(est)().get_params()
     changed = {
         name: value if isinstance(value, str | int | float | bool | None) else str(value)
         for name, value in est.get_params().items()
-        if repr(value) != repr(defaults[name]) and name not in QUIETLY_SET
+        if repr(value) != repr(defaults[name]) and name not in NOT_SHOWN
     }
     n_events: dict[str, int] = card.get("n_events", {})
     table: dict[str, Any] = card.get("table", {})
@@ -71,28 +71,25 @@ def describe_model(est: SurvTRACE, folder: Path) -> dict[str, Any]:
 
 
 def _covariate(covariate: Any, column: Any, card: dict[str, Any]) -> dict[str, Any]:
-    """A covariate: its kind, its 1 and 99 % quantiles in training rows or levels, and its gaps."""
-    learned: dict[str, Any]
+    """Describe a covariate: kind, 1 and 99 % quantiles or levels, and missing values."""
+    n_missing = card.get("n_missing", {}).get(covariate.name)
+    learned: dict[str, Any] = {"range": [None, None]}
     if covariate.kind == "categorical":
         learned = {"levels": list(column.levels)}
-    else:
-        known = [column.low, column.high]
-        n_missing = card.get("n_missing", {}).get(covariate.name)
-        if n_missing is not None and n_missing == card.get("n_subjects"):
-            known = [None, None]
-        learned = {"range": known}
+    elif n_missing is None or n_missing != card.get("n_subjects"):
+        learned = {"range": [column.low, column.high]}
     return {
         "name": covariate.name,
         "kind": covariate.kind,
         **learned,
         "label": covariate.label,
         "unit": covariate.unit,
-        "missing": card.get("n_missing", {}).get(covariate.name),
+        "missing": n_missing,
     }
 
 
 def _show(facts: dict[str, Any]) -> None:
-    """Print it for people."""
+    """Print the description for people."""
     import pandas as pd
 
     if facts["interrupted"]:

@@ -1,4 +1,4 @@
-"""The command fit: rows to learn from, the model and the rows set aside, all safely written."""
+"""The command fit: learn from a table, write the model and the rows held out."""
 
 from __future__ import annotations
 
@@ -16,13 +16,9 @@ import typer
 from survtrace.cli import screen
 from survtrace.cli.commands.hold_out import choose_held_out, next_command
 from survtrace.cli.options import (
-    Categorical,
-    Drop,
-    Duration,
-    Event,
+    REQUIRED,
     Force,
     Gpu,
-    Ids,
     Json,
     OutcomeColumns,
     Quiet,
@@ -72,11 +68,9 @@ class Rows:
         return rows_named("training row", 1)
 
 
-@reads_table(learning=True)
+@reads_table(REQUIRED, learning=True)
 def fit(
     table: Table,
-    duration: Duration,
-    event: Event,
     out: Annotated[Path, typer.Option(help="Folder for the model.")],
     hold_out: Annotated[
         float | None,
@@ -86,9 +80,6 @@ def fit(
             "model, to evaluate it on.",
         ),
     ] = None,
-    ids: Ids = None,
-    drop: Drop = None,
-    categorical: Categorical = None,
     time_unit: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Unit of durations, such as months.")
     ] = None,
@@ -130,16 +121,16 @@ def fit(
     from survtrace import SurvTRACE, distributed
 
     chosen = gather_settings(config, settings or [], seed)
-    chosen |= _named(how, time_unit, cause_name, categorical, chosen)
+    chosen |= _named(how, time_unit, cause_name, chosen)
     require_free_model(out, force=force, inputs=[table, config, how.columns])
-    columns = OutcomeColumns(duration, event, [*(ids or ()), *(drop or ())])
+    columns = how.outcome
     began = time.perf_counter()
     with screen.hushed(quiet):
         est = SurvTRACE(**chosen)
         if stream or table.is_dir():
             rows = _rows_on_disk(table, columns, how, hold_out)
         else:
-            rows = _rows_in_memory(table, columns, how, hold_out, ids, seed or 0)
+            rows = _rows_in_memory(table, columns, how, hold_out, seed or 0)
             room = _model_bytes(est, rows.X, len(set(rows.y["event"])))
             require_writable(out, room)
             test_rows = _test_path(out, rows)
@@ -192,12 +183,7 @@ def _rows_on_disk(
 
 
 def _rows_in_memory(
-    table: Path,
-    columns: OutcomeColumns,
-    how: TableOptions,
-    hold_out: float | None,
-    ids: Sequence[str] | None,
-    seed: int,
+    table: Path, columns: OutcomeColumns, how: TableOptions, hold_out: float | None, seed: int
 ) -> Rows:
     from survtrace.tables.files.formats import read_table
     from survtrace.tables.files.splitting import require_splittable
@@ -210,7 +196,7 @@ def _rows_in_memory(
         if hold_out is None:
             return Rows(table, X, y, None, how.reading)
         _check_outcome(y)
-    held_out = choose_held_out(frame, hold_out, columns.event, ids, seed)
+    held_out = choose_held_out(frame, hold_out, columns.event, how.ids, seed)
     return Rows(table, X[~held_out], y[~held_out], held_out, how.reading)
 
 
@@ -227,13 +213,12 @@ def _named(
     how: TableOptions,
     time_unit: str | None,
     cause_names: Sequence[str] | None,
-    categorical: Sequence[str] | None,
     chosen: dict[str, Any],
 ) -> dict[str, Any]:
     """The settings that have options of their own."""
     found: dict[str, Any] = {}
-    if categorical:
-        found["categorical"] = [*(chosen.get("categorical") or ()), *categorical]
+    if how.categorical:
+        found["categorical"] = [*(chosen.get("categorical") or ()), *how.categorical]
     if dictionary := how.dictionary:
         found["columns"] = dictionary
     if time_unit is not None:

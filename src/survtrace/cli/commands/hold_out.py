@@ -1,4 +1,4 @@
-"""Rows held out of a fit: the command split, and what fit --hold-out does."""
+"""Hold rows out of a fit: the command split, and the option fit --hold-out."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 from numpy.typing import NDArray
 
 from survtrace.cli import screen
+from survtrace.cli.commands.suggest import as_arguments
 from survtrace.cli.options import Force, Json, Quiet, Table, TableOptions, reads_table
 from survtrace.cli.outputs import require_free
 from survtrace.errors import SettingError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@reads_table(outcome=False)
+@reads_table()
 def split(
     table: Table,
     out_train: Annotated[Path, typer.Option(help="File for the rows to fit on.")],
@@ -81,7 +82,7 @@ def split(
 def choose_held_out(
     frame: pd.DataFrame, fraction: float, event: str, ids: Sequence[str] | None, seed: int
 ) -> NDArray[np.bool_]:
-    """Which rows of a table fit sets aside: the same share of each label, subjects whole."""
+    """Draw the rows that fit holds out: the same share of each label, subjects whole."""
     from survtrace.tables.files.formats import require_columns
     from survtrace.tables.files.splitting import draw_held_out
 
@@ -96,8 +97,7 @@ def choose_held_out(
 
 
 def next_command(model: Path, held_out: Path, how: TableOptions) -> str:
-    """How to go on with the rows held out, which are written as the table is."""
-    words = ["survtrace", "report", str(model), str(held_out)]
-    for option, value in (("--sep", how.sep), ("--encoding", how.encoding)):
-        words += [option, value] if value is not None else []
-    return shlex.join([*words, "--out", "report.html"])
+    """Suggest the report on the rows held out, which are written as the table is."""
+    options = as_arguments(TableOptions(sep=how.sep, encoding=how.encoding))
+    command = ["survtrace", "report", str(model), str(held_out), *options]
+    return shlex.join([*command, "--out", "report.html"])

@@ -10,13 +10,8 @@ import typer
 
 from survtrace.cli import screen
 from survtrace.cli.options import (
-    Categorical,
-    Drop,
-    Duration,
-    Event,
-    Ids,
+    REQUIRED,
     Json,
-    OutcomeColumns,
     Quiet,
     Ray,
     Table,
@@ -35,14 +30,9 @@ class Space(StrEnum):
     wide = "wide"
 
 
-@reads_table(learning=True)
+@reads_table(REQUIRED, learning=True)
 def compare(
     table: Table,
-    duration: Duration,
-    event: Event,
-    ids: Ids = None,
-    drop: Drop = None,
-    categorical: Categorical = None,
     out: Annotated[Path, typer.Option(help="Folder for scores and tables.")] = Path("comparison"),
     splits: Annotated[
         int, typer.Option(min=2, help="Random splits, 30 % of the rows to score on.")
@@ -65,10 +55,10 @@ def compare(
         shown = compare_on_table(
             table,
             out,
-            duration=duration,
-            event=event,
-            drop=[*(ids or ()), *(drop or ())],
-            categorical=categorical or (),
+            duration=how.outcome.duration,
+            event=how.outcome.event,
+            drop=how.outcome.left_out,
+            categorical=how.categorical or (),
             reading=how.reading,
             censored=how.censored,
             columns=how.dictionary,
@@ -80,14 +70,9 @@ def compare(
         typer.echo(shown)
 
 
-@reads_table(learning=True)
+@reads_table(REQUIRED, learning=True)
 def tune(
     table: Table,
-    duration: Duration,
-    event: Event,
-    ids: Ids = None,
-    drop: Drop = None,
-    categorical: Categorical = None,
     out: Annotated[Path, typer.Option(help="Folder for trials and settings.")] = Path("tuning"),
     trials: Annotated[int, typer.Option(min=1, help="Settings to try in all.")] = 30,
     space: Annotated[Space, typer.Option(help="The paper's grid, or that and more.")] = Space.wide,
@@ -107,10 +92,11 @@ def tune(
     search = distributed.tune if ray else tuning.tune
     require_writable(out / "settings.json")
     with screen.hushed(quiet), rows_as_in(table):
-        columns = OutcomeColumns(duration, event, [*(ids or ()), *(drop or ())])
         frame = read_table(table, how.reading)
         X, y = clean_subjects(
-            *read_subjects(frame, columns, how), categorical=categorical, columns=how.dictionary
+            *read_subjects(frame, how.outcome, how),
+            categorical=how.categorical,
+            columns=how.dictionary,
         )
         best = search(X, y, out, space=space.value, n_trials=trials)
     screen.show_json(best)

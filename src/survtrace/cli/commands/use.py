@@ -10,13 +10,11 @@ import typer
 
 from survtrace.cli import screen
 from survtrace.cli.options import (
-    Drop,
+    AS_FIT,
     Force,
     Gpu,
     Ids,
     Json,
-    KnownDuration,
-    KnownEvent,
     Model,
     Quiet,
     Ray,
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from survtrace import SurvTRACE
 
 
-@reads_table(outcome=False)
+@reads_table()
 def predict(
     model: Model,
     table: Table,
@@ -104,14 +102,10 @@ def predict(
     screen.say(words if out == STANDARD else f"{words}; wrote {out}", quiet=quiet)
 
 
-@reads_table()
+@reads_table(AS_FIT)
 def evaluate(
     model: Model,
     table: Table,
-    duration: KnownDuration = None,
-    event: KnownEvent = None,
-    ids: Ids = None,
-    drop: Drop = None,
     horizons: Annotated[
         str | None,
         typer.Option(metavar="12,60", help="When to score; by default quartiles of event times."),
@@ -141,7 +135,7 @@ def evaluate(
     est = load(model)
     with screen.hushed(quiet), rows_as_in(table):
         warn_of_interrupted(est)
-        columns = outcome_columns(est, duration, event, ids, drop)
+        columns = outcome_columns(est, how)
         X, y = read_scored(est, table, columns, how)
         y_train = None if train is None else read_scored(est, train, columns, how)[1]
         scores = score(est, X, y, horizons=asked, y_train=y_train)
@@ -152,14 +146,10 @@ def evaluate(
     screen.show_frame(_side_by_side(est, scores), title=title)
 
 
-@reads_table()
+@reads_table(AS_FIT)
 def explain(
     model: Model,
     table: Table,
-    duration: KnownDuration = None,
-    event: KnownEvent = None,
-    ids: Ids = None,
-    drop: Drop = None,
     repeats: Annotated[int, typer.Option(min=1, help="Shuffles of each covariate.")] = 5,
     seed: Annotated[int, typer.Option(help="Of the shuffles.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Table for the importances.")] = None,
@@ -184,7 +174,7 @@ def explain(
     est = load(model)
     with screen.hushed(quiet), rows_as_in(table):
         warn_of_interrupted(est)
-        columns = outcome_columns(est, duration, event, ids, drop)
+        columns = outcome_columns(est, how)
         X, y = read_scored(est, table, columns, how)
         importance = permutation_importance(est, X, y, n_repeats=repeats, random_state=seed)
         relevance = covariate_relevance(est, X)
@@ -207,14 +197,10 @@ def explain(
     typer.echo(str(agreement))
 
 
-@reads_table()
+@reads_table(AS_FIT)
 def report(
     model: Model,
     table: Table,
-    duration: KnownDuration = None,
-    event: KnownEvent = None,
-    ids: Ids = None,
-    drop: Drop = None,
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="Of the page.")] = None,
     train: Annotated[
@@ -238,7 +224,7 @@ def report(
     est = load(model)
     with screen.hushed(quiet), rows_as_in(table):
         warn_of_interrupted(est)
-        columns = outcome_columns(est, duration, event, ids, drop)
+        columns = outcome_columns(est, how)
         X, y = read_scored(est, table, columns, how)
         learned = None if train is None else read_scored(est, train, columns, how)
         path = write_report(est, X, y, out, title=title, train=learned)

@@ -1,4 +1,4 @@
-"""The values of one covariate: numbers, or places in a list of levels."""
+"""Read the values of one covariate: numbers, or codes into a list of levels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from survtrace.tables.covariates.units import same_unit
 
 
 class Levels(NamedTuple):
-    """A categorical column: each subject's place in a list of distinct texts, -1 if missing."""
+    """A categorical column: each subject's index into a list of distinct texts, -1 if missing."""
 
     codes: NDArray[np.int64]
     text: list[str]
@@ -31,13 +31,13 @@ CODED = (nw.Boolean, *TEXTS)
 
 
 def read_column(table: nw.DataFrame[Any], covariate: Covariate, first_row: int = 0) -> Any:
-    """Numbers or levels, as the covariate's kind says; ``first_row`` is that of a piece.
+    """Read numbers or levels, by the covariate's kind; ``first_row`` is that of a chunk.
 
     Examples
     --------
     >>> table = nw.from_native(pd.DataFrame({"sex": ["f", None, "m"]}))
     >>> read_column(table, Covariate("sex", "categorical"))
-    Levels(place=array([ 0, -1,  1]), text=['f', 'm'])
+    Levels(codes=array([ 0, -1,  1]), text=['f', 'm'])
     """
     if covariate.kind == "categorical":
         return levels(table, covariate)
@@ -50,7 +50,7 @@ def read_column(table: nw.DataFrame[Any], covariate: Covariate, first_row: int =
 
 
 def plain_columns(table: nw.DataFrame[Any], covariates: Sequence[Covariate]) -> pd.DataFrame:
-    """The covariates as plain numbers and categories, for methods that read no raw table.
+    """Convert covariates to plain numbers and categories, for methods that read no raw table.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def plain_columns(table: nw.DataFrame[Any], covariates: Sequence[Covariate]) -> 
 def numbers(
     table: nw.DataFrame[Any], covariate: Covariate, first_row: int = 0
 ) -> NDArray[np.float64]:
-    """A numerical column as floats, NaN where missing.
+    """Read a numerical column as floats, NaN where missing.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def numbers(
 
 
 def _as_floats(series: nw.Series[Any]) -> NDArray[np.float64] | None:
-    """Floats of a column of numbers; None of one that has texts."""
+    """Convert a column of numbers to floats; None if it has texts."""
     if series.dtype.is_numeric():
         return series.cast(nw.Float64).to_numpy().astype(np.float64, copy=False)
     if series.dtype not in (nw.Boolean, nw.Object, nw.Unknown):
@@ -118,7 +118,7 @@ def _as_floats(series: nw.Series[Any]) -> NDArray[np.float64] | None:
 def _numbers_in_text(
     series: nw.Series[Any], covariate: Covariate, first_row: int
 ) -> NDArray[np.float64]:
-    """Numbers of a column of texts, by the rules that hold for the covariate."""
+    """Parse a column of texts, with the covariate's decimal mark, markers and unit."""
     if not (series.dtype in TEXTS or series.dtype in (nw.Object, nw.Unknown)):
         raise DataError(
             f"column {covariate.name!r} is numerical; got {series.dtype}. "
@@ -134,13 +134,14 @@ def _numbers_in_text(
         first = int(np.flatnonzero(unreadable)[0])
         text = texts[codes[first]][:40]
         why = "could be one of two numbers" if read.ambiguous[codes[first]] else "is no number"
-        raise DataError(
+        seen = (
             f"column {covariate.name!r} is numerical; {unreadable.sum()} of {len(codes)} values "
             f"are not to be read as numbers (first: {row_name(first_row + first)}, {text!r} {why})."
-            " Convert them, make them missing, or name the column in categorical= when fitting.",
-            in_command=f"column {covariate.name!r} is numerical; {unreadable.sum()} of "
-            f"{len(codes)} values are not to be read as numbers (first: "
-            f"{row_name(first_row + first)}, {text!r} {why}). Correct them, or leave them empty.",
+        )
+        raise DataError(
+            f"{seen} Convert them, make them missing, or name the column in categorical= when "
+            "fitting.",
+            in_command=f"{seen} Correct them, or leave them empty.",
         )
     _require_same_unit(read.units, covariate)
     if read.kinds and not covariate.in_text:
@@ -165,11 +166,9 @@ def _require_same_unit(units: dict[str, str], covariate: Covariate) -> None:
 
 
 def _without_markers(values: NDArray[np.float64], covariate: Covariate) -> NDArray[np.float64]:
-    """NaN in place of numbers that mean "not known", such as 999."""
+    """Replace numbers that mean "not known", such as 999, by NaN."""
     markers = [float(text) for text in covariate.missing if is_plain_number(text)]
-    if not markers:
-        return values
-    return np.where(np.isin(values, markers), np.nan, values)
+    return np.where(np.isin(values, markers), np.nan, values) if markers else values
 
 
 def _require_possible(values: NDArray[np.float64], covariate: Covariate, first_row: int) -> None:
@@ -188,42 +187,42 @@ def _require_possible(values: NDArray[np.float64], covariate: Covariate, first_r
 
 
 def levels(table: nw.DataFrame[Any], covariate: Covariate) -> Levels:
-    """A categorical column as text levels in order of appearance; 1, 1.0 and "1" are one level.
+    """Read a categorical column as text levels in order of appearance; 1, 1.0, "1" are one level.
 
     Spaces around a text do not count; an empty text is missing.
 
     Examples
     --------
     >>> levels(nw.from_native(pd.DataFrame({"a": [2.0, 1.0, 2.0]})), Covariate("a", "categorical"))
-    Levels(place=array([0, 1, 0]), text=['2', '1'])
+    Levels(codes=array([0, 1, 0]), text=['2', '1'])
     """
     codes, distinct = _factorise(table[covariate.name])
-    texts = _spelled([_text_of(level) for level in distinct], covariate)
+    return _merge_equal(codes, _normalised([_text_of(level) for level in distinct], covariate))
+
+
+def _merge_equal(codes: NDArray[np.intp], texts: list[str | None]) -> Levels:
+    """Give one code to equal texts, and -1 to None."""
     if None in texts or len(set(texts)) < len(texts):
-        of_text, kept = pd.factorize(np.array([*texts, None], dtype=object))
-        codes, texts = of_text[codes], kept.tolist()
+        of_text, distinct = pd.factorize(np.array([*texts, None], dtype=object))
+        codes, texts = of_text[codes], distinct.tolist()
     return Levels(codes.astype(np.int64, copy=False), cast("list[str]", texts))
 
 
-def _spelled(texts: list[str | None], covariate: Covariate) -> list[str | None]:
-    """Texts without spaces around them, in the covariate's spelling; None for what is missing."""
+def _normalised(texts: list[str | None], covariate: Covariate) -> list[str | None]:
+    """Strip texts and replace each by the level it equals but for case; None where missing."""
     markers = {"", *(text.strip().casefold() for text in covariate.missing)}
-    spelling = {plain_text(level): level for level in reversed(covariate.levels)}
-    spelling |= {level: level for level in covariate.levels}
-    spelled: list[str | None] = []
+    levels = {plain_text(level): level for level in reversed(covariate.levels)}
+    levels |= {level: level for level in covariate.levels}
+    normalised: list[str | None] = []
     for text in texts:
-        stripped = None if text is None else text.strip()
-        if stripped is None or stripped.casefold() in markers:
-            spelled.append(None)
-        elif spelling:
-            spelled.append(spelling.get(stripped) or spelling.get(plain_text(stripped), stripped))
-        else:
-            spelled.append(stripped)
-    return spelled
+        stripped = "" if text is None else text.strip()
+        level = levels.get(stripped) or levels.get(plain_text(stripped), stripped)
+        normalised.append(None if stripped.casefold() in markers else level)
+    return normalised
 
 
 def plain_text(text: str) -> str:
-    """A text in lower case and with single spaces, by which spellings are compared.
+    """Reduce a text to lower case and single spaces, to compare ways of writing a level.
 
     Examples
     --------
@@ -234,13 +233,9 @@ def plain_text(text: str) -> str:
 
 
 def text_levels(series: nw.Series[Any]) -> Levels:
-    """A column of any type as distinct texts, spaces and all; -1 where missing."""
+    """Factorise a column of any type by its texts, spaces included; -1 where missing."""
     codes, distinct = _factorise(series)
-    texts = [_text_of(level) for level in distinct]
-    if None in texts or len(set(texts)) < len(texts):
-        of_text, kept = pd.factorize(np.array([*texts, None], dtype=object))
-        codes, texts = of_text[codes], kept.tolist()
-    return Levels(codes.astype(np.int64, copy=False), cast("list[str]", texts))
+    return _merge_equal(codes, [_text_of(level) for level in distinct])
 
 
 def _text_of(level: Any) -> str | None:
@@ -252,7 +247,7 @@ def _text_of(level: Any) -> str | None:
 
 
 def _factorise(series: nw.Series[Any]) -> tuple[NDArray[np.intp], list[Any]]:
-    """Each row's place among the distinct values that occur, -1 if missing, and these values."""
+    """Code each row by the distinct values that occur, -1 if missing; return codes and values."""
     frame, dtype = series.implementation, series.dtype
     if frame.is_pandas():
         return _factorise_pandas(series.to_native())
@@ -279,12 +274,12 @@ def _factorise_pandas(series: pd.Series[Any]) -> tuple[NDArray[np.intp], list[An
 
 
 def _factorise_polars(series: nw.Series[Any]) -> tuple[NDArray[np.intp], list[Any]]:
-    """Texts by polars' own codes for them, numbers as they are."""
-    known = series.drop_nulls()
-    physical = known.cast(nw.Categorical) if known.dtype == nw.String else known
+    """Factorise texts by the codes polars has for them, numbers as they are."""
+    present = series.drop_nulls()
+    physical = present.cast(nw.Categorical) if present.dtype == nw.String else present
     found, distinct = pd.factorize(physical.to_native().to_physical().to_numpy())
     codes = np.full(len(series), -1, dtype=np.intp)
     codes[~series.is_null().to_numpy()] = found
-    if known.dtype in TEXTS:
-        return codes, known.unique(maintain_order=True).to_list()
+    if present.dtype in TEXTS:
+        return codes, present.unique(maintain_order=True).to_list()
     return codes, distinct.tolist()

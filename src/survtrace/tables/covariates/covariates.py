@@ -1,7 +1,8 @@
-"""Which columns exist, and their kind, in token order."""
+"""Open a table of covariates, and find the kind of each column, in token order."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
@@ -21,43 +22,23 @@ Kind = Literal["numerical", "categorical"]
 
 @dataclass(frozen=True)
 class Covariate:
-    """A column: its name, its kind, and how its values are written and to be shown.
-
-    Attributes
-    ----------
-    name, kind
-        As in the table; "numerical" or "categorical".
-    decimal
-        The decimal mark of numbers in text: "." or ","; "any" if both occur, each clear by itself.
-    thousands
-        Whether "1,234" is 1234, where the decimal mark is a point; else it is refused.
-    missing
-        Texts and numbers that mean "not known".
-    unit, label
-        What to show beside and in place of the name.
-    low, high
-        The smallest and largest number that are possible; others are refused.
-    in_text
-        Whether the numbers that were learned from were written as text.
-    levels
-        Levels in their spelling; a text that differs in case or spaces only is one of them.
-    """
+    """A column: its name, its kind, and how its values are written and to be shown."""
 
     name: str
     kind: Kind
-    decimal: str = "."
-    thousands: bool = False
-    missing: tuple[str, ...] = ()
+    decimal: str = "."  # mark of numbers in text: "." or ","; "any" if each text is unambiguous
+    thousands: bool = False  # "1,234" is 1234, where the decimal mark is a point; else refused
+    missing: tuple[str, ...] = ()  # texts and numbers that mean "not known"
     unit: str = ""
-    label: str = ""
-    low: float | None = None
+    label: str = ""  # to show in place of the name
+    low: float | None = None  # the smallest and largest number that are possible
     high: float | None = None
-    in_text: bool = False
-    levels: tuple[str, ...] = ()
+    in_text: bool = False  # the numbers of the training rows were written as text
+    levels: tuple[str, ...] = ()  # a text that differs in case or spaces only is one of them
 
     @property
     def shown(self) -> str:
-        """Label and unit, for people.
+        """Format label and unit, for people.
 
         Examples
         --------
@@ -68,18 +49,17 @@ class Covariate:
         return f"{label} ({self.unit})" if self.unit else label
 
     def as_dict(self) -> dict[str, Any]:
-        """What differs from a plain column, for a file."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)[2:]}
-        known = {field.name: field.default for field in fields(self)[2:]}
+        """Return what differs from a plain column, as plain values for a file."""
+        values = {field: getattr(self, field.name) for field in fields(self)[2:]}
         return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in plain.items()
-            if value != known[name]
+            field.name: list(value) if isinstance(value, tuple) else value
+            for field, value in values.items()
+            if value != field.default
         }
 
     @classmethod
     def from_dict(cls, name: str, kind: Kind, plain: Mapping[str, Any]) -> Covariate:
-        """The covariate that `as_dict` described."""
+        """Make the covariate that `as_dict` described."""
         values: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value for key, value in plain.items()
         }
@@ -87,7 +67,7 @@ class Covariate:
 
 
 def open_table(X: Any) -> nw.DataFrame[Any]:
-    """Any accepted table of covariates as a frame; arrays get the names x0, x1, ...
+    """Open any accepted table of covariates as a frame; arrays get the names x0, x1, ...
 
     Examples
     --------
@@ -100,16 +80,21 @@ def open_table(X: Any) -> nw.DataFrame[Any]:
         X = _frame_of_mapping(X)
     if isinstance(X, pd.DataFrame):
         X = X.set_axis([str(name) for name in X.columns], axis=1)
-        _require_distinct(list(X.columns))
+        require_distinct_names(list(X.columns))
         _refuse_complex(X)
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame) else _table_of_array(X)
 
 
-def _require_distinct(names: list[str]) -> None:
-    repeated = sorted({name for name in names if names.count(name) > 1})
+def require_distinct_names(names: Sequence[str], file: str = "", row: str = "") -> None:
+    """Refuse names that occur more than once; those of a file stand in its first row."""
+    repeated = sorted(name for name, n in Counter(names).items() if n > 1)
     if repeated:
-        raise DataError(f"column names must differ; {repeated} occur more than once. Rename them.")
+        where, way_out = (f" in {file}", f" in its first {row}") if file else ("", "")
+        raise DataError(
+            f"column names must differ; {repeated} occur more than once{where}. Rename "
+            f"them{way_out}."
+        )
 
 
 def _frame_of_mapping(X: Mapping[Any, Any]) -> pd.DataFrame:
@@ -173,7 +158,7 @@ def _table_of_array(X: Any) -> nw.DataFrame[Any]:
 def infer_covariates(
     table: nw.DataFrame[Any], categorical: Sequence[str | int] | None = None
 ) -> tuple[Covariate, ...]:
-    """The kind of each column, from its dtype; ``categorical`` names or counts exceptions.
+    """Infer the kind of each column from its dtype; ``categorical`` names or counts exceptions.
 
     Examples
     --------
@@ -191,7 +176,7 @@ def infer_covariates(
 def select_columns(
     table: nw.DataFrame[Any], covariates: Sequence[Covariate], left_out: Sequence[str] = ()
 ) -> nw.DataFrame[Any]:
-    """The columns that were learned, by name; order and extra columns do not matter.
+    """Select the columns that were learned, by name; order and extra columns do not matter.
 
     Columns that the fit left out may be there or not.
     """
@@ -211,15 +196,15 @@ def select_columns(
     return table.select([seen[name] for name in names])
 
 
-def nearest(missing: Sequence[str], there: Sequence[str]) -> str:
-    """Which names of a table may be meant by names it does not have, in brackets.
+def nearest(missing: Sequence[str], present: Sequence[str]) -> str:
+    """Suggest, in brackets, names of a table for names it does not have.
 
     Examples
     --------
     >>> nearest(["age", "sex"], ["Age", "months"])
     " (is 'Age' meant to be 'age'?)"
     """
-    lower = {name.casefold().strip(): name for name in there}
+    lower = {name.casefold().strip(): name for name in present}
     pairs = []
     for name in missing:
         found = get_close_matches(name.casefold().strip(), lower, n=1, cutoff=0.7)
@@ -228,20 +213,20 @@ def nearest(missing: Sequence[str], there: Sequence[str]) -> str:
 
 
 def are_positions(names: Iterable[str]) -> bool:
-    """Whether the names are only those that `open_table` gives to the columns of an array."""
+    """Check whether the names are those that `open_table` gives to the columns of an array."""
     return all(name == f"x{j}" for j, name in enumerate(names))
 
 
 def names_of(categorical: Sequence[str | int], columns: list[str]) -> set[str]:
-    """Names of columns that are given by name or number."""
+    """Return the names of columns given by name or number."""
     if isinstance(categorical, str):
         raise SettingError(
             f"categorical must be a list of columns; got the text {categorical!r}. "
             f"Write categorical=[{categorical!r}]."
         )
-    places = range(-len(columns), len(columns))
+    indices = range(-len(columns), len(columns))
     names = {
-        columns[c] if isinstance(c, (int, np.integer)) and c in places else str(c)
+        columns[c] if isinstance(c, (int, np.integer)) and c in indices else str(c)
         for c in categorical
     }
     unknown = sorted(str(name) for name in names - set(columns))
@@ -253,13 +238,10 @@ def names_of(categorical: Sequence[str | int], columns: list[str]) -> set[str]:
 
 
 def kind_of(series: nw.Series[Any]) -> Kind:
-    """The kind of a column by its type; dates and lists are refused."""
+    """Find the kind of a column by its type; refuse dates and lists."""
     dtype = series.dtype
     if dtype.is_temporal():
-        raise DataError(
-            f"column {series.name!r} holds dates or times ({dtype}), which have no scale of "
-            "their own. Convert it to a number, such as age in years, or drop it."
-        )
+        raise _dates(series.name, dtype)
     if dtype.is_nested():
         raise DataError(f"column {series.name!r} holds {dtype}; a covariate is one value a row.")
     if dtype.is_numeric():
@@ -267,6 +249,13 @@ def kind_of(series: nw.Series[Any]) -> Kind:
     if dtype in (nw.Object, nw.Unknown):
         return _kind_of_objects(series)
     return "categorical"
+
+
+def _dates(name: str, dtype: Any) -> DataError:
+    return DataError(
+        f"column {name!r} holds dates or times ({dtype}), which have no scale of their own. "
+        "Convert it to a number, such as age in years, or drop it."
+    )
 
 
 def _kind_of_objects(series: nw.Series[Any]) -> Kind:
@@ -281,10 +270,7 @@ def _kind_of_objects(series: nw.Series[Any]) -> Kind:
     if kind == "complex":
         raise _complex_numbers(series.name)
     if kind.startswith(("date", "time", "period")):
-        raise DataError(
-            f"column {series.name!r} holds dates or times ({kind}), which have no scale of "
-            "their own. Convert it to a number, such as age in years, or drop it."
-        )
+        raise _dates(series.name, kind)
     if kind in ("floating", "integer", "mixed-integer-float", "decimal", "empty"):
         return "numerical"
     return "categorical"

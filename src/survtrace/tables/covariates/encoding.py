@@ -1,4 +1,4 @@
-"""Scales and categories, learned on training rows; they turn a table into rows and values."""
+"""Learn scales and categories on training rows; encode a table by them as rows and values."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from scipy import sparse
 
 from survtrace.errors import DataWarning, warn
 from survtrace.tables.covariates.columns import Column, Levels, plain_text, read_column
-from survtrace.tables.covariates.covariates import Covariate, select_columns
+from survtrace.tables.covariates.covariates import Covariate, Kind, select_columns
 from survtrace.tables.covariates.magnitude import require_within_reach
 from survtrace.tables.covariates.missing import LEVELS, MARKERS
 from survtrace.tables.covariates.summary import Counts, Summary, summarise
 
 MISSING, UNSEEN = 0, 1
-USUAL = tuple(mark for mark in MARKERS if mark not in LEVELS)
+SAVED = ("mean", "deviation", "low", "typical", "high", "levels")
+MISSING_TEXTS = tuple(mark for mark in MARKERS if mark not in LEVELS)
 
 
 class Encoded(NamedTuple):
@@ -31,7 +32,7 @@ class Encoded(NamedTuple):
     values: NDArray[np.float32]
 
     def design(self, n_rows: int) -> sparse.csr_matrix:
-        """The same as a matrix for linear models: one column per row of the embedding table."""
+        """Make the matrix for linear models: one column per row of the embedding table."""
         n, n_tokens = self.rows.shape
         starts = np.arange(0, n * n_tokens + 1, n_tokens)
         return sparse.csr_matrix(
@@ -41,27 +42,19 @@ class Encoded(NamedTuple):
 
 @dataclass(frozen=True)
 class Scale:
-    """A numerical covariate: two rows of the embedding table, "missing" and its own.
+    """A numerical covariate: two rows of the embedding table, for missing and for present values.
 
-    ``low``, ``typical`` and ``high`` are the 1, 50 and 99 % quantiles of the training rows. A
-    ``deviation`` of 0 says that all their values were the same, to rounding: nothing was learned
-    from them, and any value is encoded as 0 (a missing one still as missing).
+    A ``deviation`` of 0 says that all values of the training rows were the same, to rounding:
+    nothing was learned from them, and any value is encoded as 0 (a missing one still as missing).
     """
 
     mean: float
     deviation: float
-    low: float
+    low: float  # the 1, 50 and 99 % quantiles of the training rows
     typical: float
     high: float
     n_rows: ClassVar[int] = 2
     n_silent: ClassVar[int] = 1
-
-    @classmethod
-    def around(cls, mean: float, deviation: float, **quantiles: float) -> Scale:
-        """A scale whose quantiles, where they are not known, are guessed from mean and spread."""
-        spread = 2 * deviation
-        guessed = {"low": mean - spread, "typical": mean, "high": mean + spread}
-        return cls(mean, deviation, **{**guessed, **quantiles})
 
     def encode(self, values: NDArray[np.float64]) -> Encoded:
         """Standardise; a missing value becomes 1 times the missing row."""
@@ -76,40 +69,37 @@ class Scale:
 
 @dataclass(frozen=True)
 class Categories:
-    """A categorical covariate: the rows "missing", "unseen", then one per level.
-
-    ``typical`` is the level most training rows have; None if it is not known.
-    """
+    """A categorical covariate: the rows "missing", "unseen", then one per level."""
 
     levels: tuple[str, ...]
-    typical: str | None = None
+    typical: str | None = None  # the level most training rows have; None if all are missing
     n_silent: ClassVar[int] = 2
 
     @property
     def n_rows(self) -> int:
-        """How many rows of the embedding table it takes."""
+        """Count its rows of the embedding table."""
         return len(self.levels) + self.n_silent
 
     def encode(self, values: Levels) -> Encoded:
-        """The row of each level, with value 1.
+        """Look up the row of each level, with value 1.
 
         A text that differs from just one level in case and spaces is that level; a usual mark of
         missing values, such as "unknown", is missing where it is no level.
         """
         codes = {level: number + self.n_silent for number, level in enumerate(self.levels)}
-        known = [codes.get(text, UNSEEN) for text in values.text]
-        if UNSEEN in known:
-            alike = {**dict.fromkeys(USUAL, MISSING), **_by_plain_text(codes)}
-            known = [
+        row_of_text = [codes.get(text, UNSEEN) for text in values.text]
+        if UNSEEN in row_of_text:
+            alike = {**dict.fromkeys(MISSING_TEXTS, MISSING), **_by_plain_text(codes)}
+            row_of_text = [
                 alike.get(plain_text(text), UNSEEN) if row == UNSEEN else row
-                for text, row in zip(values.text, known, strict=True)
+                for text, row in zip(values.text, row_of_text, strict=True)
             ]
-        rows = np.array([*known, MISSING], dtype=np.int32)[values.codes]
+        rows = np.array([*row_of_text, MISSING], dtype=np.int32)[values.codes]
         return Encoded(rows, np.broadcast_to(np.float32(1), len(rows)))
 
 
 def _by_plain_text(codes: dict[str, int]) -> dict[str, int]:
-    """The rows of levels by their plain text, where no other level has the same."""
+    """Map the plain text of each level to its row, where no other level has the same."""
     counts = Counter(plain_text(level) for level in codes)
     return {
         plain_text(level): row for level, row in codes.items() if counts[plain_text(level)] == 1
@@ -130,17 +120,17 @@ class Encoding:
 
     @property
     def names(self) -> NDArray[np.object_]:
-        """Names of the covariates, in token order."""
+        """Return the names of the covariates, in token order."""
         return np.array([covariate.name for covariate in self.covariates], dtype=object)
 
     @property
     def first_rows(self) -> NDArray[np.int64]:
-        """Where each covariate's block of the embedding table begins, and where the last ends."""
+        """Return where each covariate's block of the embedding table begins and the last ends."""
         return np.cumsum([0, *(column.n_rows for column in self.columns)])
 
     @property
     def silent_rows(self) -> tuple[int, ...]:
-        """The rows of "missing" and "unseen"."""
+        """Return the rows of "missing" and "unseen"."""
         return tuple(
             int(first) + silent
             for first, column in zip(self.first_rows, self.columns, strict=False)
@@ -148,9 +138,9 @@ class Encoding:
         )
 
     def encode(self, table: nw.DataFrame[Any], first_row: int = 0) -> Encoded:
-        """Rows and values of every token; unseen categories are counted in one warning.
+        """Encode every token of a table as row and value; warn once of unseen categories.
 
-        ``first_row`` is what errors call the first row, if the table is a piece of another.
+        ``first_row`` is what errors call the first row, if the table is a chunk of another.
         """
         table = select_columns(table, self.covariates, self.left_out)
         shape, blocks = (len(table), len(self.columns)), self.first_rows.tolist()
@@ -166,32 +156,31 @@ class Encoding:
         return whole
 
     def leaving_out(self, names: Sequence[str]) -> Encoding:
-        """The same encoding of a table that has these columns beside the covariates."""
+        """Return the same encoding for tables that have these columns beside the covariates."""
         return replace(self, left_out=tuple(dict.fromkeys([*self.left_out, *names])))
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for a file."""
-        kept = ("mean", "deviation", "low", "typical", "high", "levels")
+        """Return plain values, for a file."""
         plain: dict[str, Any] = {}
         for covariate, column in zip(self.covariates, self.columns, strict=True):
-            plain[covariate.name] = {n: vars(column)[n] for n in kept if n in vars(column)}
+            learned = vars(column)
+            plain[covariate.name] = {name: learned[name] for name in SAVED if name in learned}
             if written := covariate.as_dict():
                 plain[covariate.name]["written"] = written
         return plain
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any], left_out: Sequence[str] = ()) -> Encoding:
-        """The encoding that `as_dict` described; of an early file, with quantiles guessed."""
+        """Make the encoding that `as_dict` described."""
         covariates, columns = list[Covariate](), list[Scale | Categories]()
-        for name, known in plain.items():
-            known = dict(known)
-            written = known.pop("written", {})
-            if "levels" in known:
-                columns.append(Categories(tuple(known["levels"]), known.get("typical")))
-                covariates.append(Covariate.from_dict(name, "categorical", written))
+        for name, entry in plain.items():
+            learned = {key: value for key, value in entry.items() if key != "written"}
+            kind: Kind = "categorical" if "levels" in learned else "numerical"
+            if kind == "categorical":
+                columns.append(Categories(tuple(learned["levels"]), learned.get("typical")))
             else:
-                columns.append(Scale.around(**known))
-                covariates.append(Covariate.from_dict(name, "numerical", written))
+                columns.append(Scale(**learned))
+            covariates.append(Covariate.from_dict(name, kind, entry.get("written", {})))
         return cls(tuple(covariates), tuple(columns), tuple(left_out))
 
 
@@ -203,7 +192,7 @@ def learn_encoding(
 ) -> Encoding:
     """Learn scales and categories from training rows.
 
-    Columns that carry no information are named in one warning, behind the ``remarks`` made before.
+    Columns that carry no information are named in one warning, behind ``remarks``.
 
     Examples
     --------
@@ -223,7 +212,7 @@ def learn_encoding(
 
 
 def learn_column(summary: Summary, values: Any) -> Scale | Categories:
-    """Scale or categories of a column; only quantiles come from its values, or a sample of them.
+    """Learn scale or categories of a column; only quantiles need its values, or a sample.
 
     Examples
     --------
@@ -234,10 +223,9 @@ def learn_column(summary: Summary, values: Any) -> Scale | Categories:
         return Categories(tuple(sorted(summary.levels)), summary.typical)
     mean, deviation = summary.mean, 0.0 if summary.is_constant else summary.deviation
     present = values[~np.isnan(values)]
-    if not len(present):
-        return Scale.around(mean, deviation)
+    sample = present if len(present) else [mean]
     return Scale(
-        mean, deviation, *np.quantile(present, [0.01, 0.5, 0.99], method="nearest").tolist()
+        mean, deviation, *np.quantile(sample, [0.01, 0.5, 0.99], method="nearest").tolist()
     )
 
 
@@ -247,7 +235,7 @@ def warn_of_idle_columns(
     copies: Sequence[str] = (),
     remarks: str = "",
 ) -> None:
-    """Name the columns that cannot teach anything: empty, constant, or a copy of another."""
+    """Warn of columns without information: empty, constant, or a copy of another."""
     idle: dict[str, list[str]] = {"all missing": [], "constant": [], "a copy of another": []}
     for covariate, summary in zip(covariates, summaries, strict=True):
         if summary.n == 0:
@@ -257,15 +245,15 @@ def warn_of_idle_columns(
         elif covariate.name in copies:
             idle["a copy of another"].append(covariate.name)
     found = {reason: names for reason, names in idle.items() if names}
-    words = [remarks] if remarks else []
+    messages = [remarks] if remarks else []
     if found:
-        words.append(
+        messages.append(
             f"some columns carry no information of their own: {found}. They are kept; drop them "
             "to train faster."
         )
-    if words:
-        in_command = "\n".join(getattr(each, "in_command", each) for each in words)
-        warn(DataWarning("\n".join(words), in_command=in_command))
+    if messages:
+        in_command = "\n".join(getattr(each, "in_command", each) for each in messages)
+        warn(DataWarning("\n".join(messages), in_command=in_command))
 
 
 def _copies(covariates: Sequence[Covariate], columns: Sequence[Column]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Refuses numbers too large to compute with, before they become NaN."""
+"""Refuse numbers too large to compute with, before they become NaN."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from survtrace.errors import DataWarning, warn
 from survtrace.tables.covariates.encoding import Encoded, Encoding, Scale
 
 # How far beyond the training rows' 1 and 99 % quantiles, in distances between the two, and the
-# share of ordinary rows that may lie there. A table is remarked on if it has five standard errors
+# share of ordinary rows that may lie there. A table gets a warning if it has five standard errors
 # more: one row far out, some rows of a small table a little out, or many rows of a large one.
 MARGINS = ((0.0, 0.02), (0.4, 0.002), (1.25, 0.0))
 FEWEST_ROWS = 50  # to judge a share by that has no margin
@@ -22,7 +22,8 @@ def warn_of_far_values(encoding: Encoding, encoded: Encoded) -> None:
 
     Examples
     --------
-    >>> encoding = Encoding.from_dict({"age": {"mean": 60.0, "deviation": 10.0}})
+    >>> scale = {"mean": 60.0, "deviation": 10.0, "low": 40.0, "typical": 60.0, "high": 80.0}
+    >>> encoding = Encoding.from_dict({"age": scale})
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
@@ -36,8 +37,8 @@ and predictions are a guess outside.'
         zip(encoding.covariates, encoding.columns, strict=True)
     ):
         if isinstance(column, Scale) and column.high > column.low:
-            known = encoded.values[encoded.rows[:, j] != missing[j], j].astype(np.float64)
-            values = known * column.deviation + column.mean
+            scaled = encoded.values[encoded.rows[:, j] != missing[j], j].astype(np.float64)
+            values = scaled * column.deviation + column.mean
             if n_far := _count_far(column, values):
                 seen = f" ({values[0]:g})" if len(encoded.rows) == 1 else ""
                 unit = f" {covariate.unit}" if covariate.unit else ""
@@ -54,7 +55,7 @@ and predictions are a guess outside.'
 
 
 def _count_far(column: Scale, values: NDArray[np.float64]) -> int:
-    """How many values lie beyond the first margin that they may not pass so often."""
+    """Count the values beyond the first margin that too many of them pass; 0 if none is."""
     beyond = _beyond(column, values)
     n = len(beyond)
     for margin, share in MARGINS:
@@ -67,7 +68,7 @@ def _count_far(column: Scale, values: NDArray[np.float64]) -> int:
 
 
 def _beyond(column: Scale, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How far values lie outside the quantiles, relative to the distance between these.
+    """Measure how far values lie outside the quantiles, relative to the distance between these.
 
     Measured on a scale that is even about the median and logarithmic far from it, so that the long
     tail of a skewed covariate is no surprise.

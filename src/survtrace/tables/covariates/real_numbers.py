@@ -1,4 +1,4 @@
-"""Numbers as a user passes them: real, and none of them hidden by a mask."""
+"""Convert numbers that a user passes: real, and none of them masked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from survtrace.errors import DataError, row_name
 
 
 def real_numbers(values: Any, name: str) -> NDArray[np.float64]:
-    """Floats; `DataError` for masked or complex values, which a conversion would falsify.
+    """Convert to floats; `DataError` for masked or complex values, which would be falsified.
 
     Other errors of the conversion (`TypeError`, `ValueError`) are left to the caller.
 
@@ -30,7 +30,7 @@ def real_numbers(values: Any, name: str) -> NDArray[np.float64]:
 
 
 def refuse_masked(values: Any, name: str) -> None:
-    """Refuse a masked array with masked values: where one is needed, it may not be missing."""
+    """Refuse a masked array in which values are masked."""
     if not np.ma.is_masked(values) or values.dtype.names:
         return
     mask = np.atleast_1d(np.asarray(values.mask, dtype=bool))
@@ -43,7 +43,7 @@ def refuse_masked(values: Any, name: str) -> None:
 
 
 def is_complex(values: Any) -> bool:
-    """Whether any of the values is a complex number.
+    """Check whether any of the values is a complex number.
 
     Examples
     --------

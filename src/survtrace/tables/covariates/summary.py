@@ -1,8 +1,9 @@
-"""A column in a few numbers: those of two pieces add up to those of the whole."""
+"""Summarise a column in a few numbers; the summaries of two chunks can be added."""
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from dataclasses import dataclass, field
 from math import inf, sqrt
 
@@ -16,21 +17,18 @@ ROUNDING = 4 * sys.float_info.epsilon
 
 @dataclass(frozen=True)
 class Spread:
-    """A numerical column: how many values, how many missing, where they lie.
-
-    ``squares`` is the sum of squared deviations from the mean.
-    """
+    """A numerical column: count, missing values, mean, sum of squares, smallest and largest."""
 
     n: int = 0
     n_missing: int = 0
     mean: float = 0.0
-    squares: float = 0.0
+    squares: float = 0.0  # summed squared deviations from the mean
     smallest: float = inf
     largest: float = -inf
 
     @classmethod
     def of(cls, values: NDArray[np.float64]) -> Spread:
-        """The spread of some numbers, NaN where missing.
+        """Summarise numbers, NaN where missing.
 
         Examples
         --------
@@ -47,7 +45,7 @@ class Spread:
         return cls(len(present), n_missing, float(mean), float(squares), *ends)
 
     def __add__(self, other: Spread) -> Spread:
-        """The spread of both together (Chan, Golub and LeVeque 1983)."""
+        """Combine the summaries of two chunks (Chan, Golub and LeVeque 1983)."""
         n = self.n + other.n
         share = other.n / n if n else 0.0
         apart = other.mean - self.mean
@@ -62,12 +60,12 @@ class Spread:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation."""
+        """Return the standard deviation."""
         return sqrt(self.squares / self.n) if self.n else 0.0
 
     @property
     def is_constant(self) -> bool:
-        """Whether all values that are there are the same, to rounding.
+        """Check whether all values that are not missing are the same, to rounding.
 
         The standard deviation does not say so: that of a column of 0.1 is 1e-17, not 0.
         """
@@ -77,14 +75,14 @@ class Spread:
 
 @dataclass(frozen=True)
 class Counts:
-    """A categorical column: how many subjects have each level, and how many none."""
+    """A categorical column: the number of subjects with each level, and of those without."""
 
     levels: dict[str, int] = field(default_factory=dict)
     n_missing: int = 0
 
     @classmethod
     def of(cls, levels: Levels) -> Counts:
-        """Count the levels of a column; one that no subject has is none.
+        """Count the levels of a column; one that no subject has is left out.
 
         Examples
         --------
@@ -96,25 +94,23 @@ class Counts:
         return cls({text: count for text, count in found if count}, n_missing)
 
     def __add__(self, other: Counts) -> Counts:
-        """The counts of both together."""
-        levels = {**self.levels}
-        for text, count in other.levels.items():
-            levels[text] = levels.get(text, 0) + count
-        return Counts(levels, self.n_missing + other.n_missing)
+        """Combine the counts of two chunks."""
+        levels = Counter(self.levels) + Counter(other.levels)
+        return Counts(dict(levels), self.n_missing + other.n_missing)
 
     @property
     def n(self) -> int:
-        """How many subjects have a level."""
+        """Count the subjects that have a level."""
         return sum(self.levels.values())
 
     @property
     def typical(self) -> str | None:
-        """The level most subjects have, the first in order of several."""
+        """Return the level most subjects have, the first in order of several."""
         return max(sorted(self.levels), key=self.levels.__getitem__, default=None)
 
     @property
     def is_constant(self) -> bool:
-        """Whether all subjects that have a level have the same."""
+        """Check whether all subjects that have a level have the same."""
         return len(self.levels) == 1
 
 
@@ -122,5 +118,5 @@ Summary = Spread | Counts
 
 
 def summarise(column: Column) -> Summary:
-    """The summary that fits a column's kind."""
+    """Summarise a column by its kind."""
     return Counts.of(column) if isinstance(column, Levels) else Spread.of(column)

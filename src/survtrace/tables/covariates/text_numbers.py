@@ -1,4 +1,4 @@
-"""Numbers written as text: decimal commas, thousands separators, "<0.6", "12 mg/dl"."""
+"""Parse numbers written as text: decimal commas, thousands separators, "<0.6", "12 mg/dl"."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ Decimal = Literal[".", ",", "any", "clear"]
 Mark = Literal["", ".", ",", "comma?", "point?"]
 
 BOTH = "both"  # some columns of a table have decimal points, others decimal commas
-_SPACES = SPACES
 _APOSTROPHES = "'\u2019"
 _NUMBER = re.compile(
     rf"""
-    (?P<bound><=|>=|=<|=>|[<>≤≥~≈])?  [{_SPACES}]*
-    (?P<sign>[+\-\u2212\u2013])?      [{_SPACES}]*
-    (?P<digits>[0-9](?:[0-9.,{_APOSTROPHES}{_SPACES}]*[0-9.,])?|[.,][0-9]+)
+    (?P<bound><=|>=|=<|=>|[<>≤≥~≈])?  [{SPACES}]*
+    (?P<sign>[+\-\u2212\u2013])?      [{SPACES}]*
+    (?P<digits>[0-9](?:[0-9.,{_APOSTROPHES}{SPACES}]*[0-9.,])?|[.,][0-9]+)
     (?P<exponent>[eE][+\-\u2212]?[0-9]+)?
-    (?P<more>\+)?                     [{_SPACES}]*
-    (?P<unit>[^0-9{_SPACES}].*)?
+    (?P<more>\+)?                     [{SPACES}]*
+    (?P<unit>[^0-9{SPACES}].*)?
     """,
     re.VERBOSE,
 )
-_GROUPED = re.compile(rf"[0-9]{{1,3}}(?:[{_APOSTROPHES}{_SPACES}][0-9]{{3}})+(?:[.,][0-9]*)?")
+_GROUPED = re.compile(rf"[0-9]{{1,3}}(?:[{_APOSTROPHES}{SPACES}][0-9]{{3}})+(?:[.,][0-9]*)?")
 _POINT_LAST = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]*")
 _COMMA_LAST = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]*")
 _EITHER = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}")
@@ -39,34 +38,15 @@ _ONE = re.compile(r"[0-9]*[.,][0-9]*")
 
 
 class TextNumbers(NamedTuple):
-    """A column of texts as numbers.
+    """A column of texts as numbers."""
 
-    Attributes
-    ----------
-    numbers
-        NaN where the value is missing or no number.
-    unreadable
-        Which rows hold a text that is neither a number nor missing.
-    ambiguous
-        Which of these could be one of two numbers: "1,234" where nothing says what the comma means.
-    missing
-        Which rows are empty or hold a mark of missing values.
-    decimal
-        The decimal mark of the column; "any" if it has both, each text being clear by itself;
-        None if it is not known and matters.
-    changes
-        Rows in which more than spaces had to be understood, by kind.
-    units
-        Rows by the unit behind the number.
-    """
-
-    numbers: NDArray[np.float64]
-    unreadable: NDArray[np.bool_]
-    ambiguous: NDArray[np.bool_]
-    missing: NDArray[np.bool_]
-    decimal: Decimal | None
-    changes: dict[str, int]
-    units: dict[str, int]
+    numbers: NDArray[np.float64]  # NaN where the value is missing or no number
+    unreadable: NDArray[np.bool_]  # neither a number nor missing
+    ambiguous: NDArray[np.bool_]  # of these: one of two numbers, as "1,234" may be
+    missing: NDArray[np.bool_]  # empty, or a marker of missing values
+    decimal: Decimal | None  # "any": both marks, each text unambiguous; None: not known
+    changes: dict[str, int]  # rows whose text is no plain number, by kind
+    units: dict[str, int]  # rows by the unit behind the number
 
 
 class _Parsed(NamedTuple):
@@ -83,23 +63,13 @@ class _Parsed(NamedTuple):
 def parse_numbers(
     texts: Iterable[Any], decimal: str | None = None, missing: Sequence[str] = (), table: str = ""
 ) -> TextNumbers:
-    """Read a column of texts as numbers; what they mean is decided for the column as a whole.
+    """Parse a column of texts, numbers and missing values; one decimal mark holds for all of it.
 
     "<0.6" and ">200" become the bound, a unit behind the number is dropped, if it is the same in
     all rows. A text such as "1,234" is 1.234 or 1234: other texts of the column decide ("0,5" or
-    "1,234.5"), else ``decimal``; where neither does, it is not read.
-
-    Parameters
-    ----------
-    texts
-        Texts, numbers and missing values.
-    decimal
-        "." or ",", for texts that could be read in both ways; None finds it out.
-    missing
-        Texts that mean "not known"; case and spaces around them do not matter.
-    table
-        The decimal mark of the other columns (see `common_decimal`), for a column whose own texts
-        do not show theirs.
+    "1,234.5"), else ``decimal`` ("." or ","), else that of other columns, ``table`` (see
+    `common_decimal`); where none does, it is not read. ``missing`` texts mean "not known" in any
+    case.
 
     Examples
     --------
@@ -135,7 +105,7 @@ def parse_numbers(
 
 
 class DistinctNumbers(NamedTuple):
-    """As `TextNumbers`, of distinct texts: ``kinds`` and ``units`` by text."""
+    """Distinct texts as numbers (see `TextNumbers`); ``kinds`` and ``units`` by text."""
 
     numbers: NDArray[np.float64]
     unreadable: NDArray[np.bool_]
@@ -153,7 +123,7 @@ def parse_distinct(
     unit: str = "",
     table: str = "",
 ) -> DistinctNumbers:
-    """Read distinct texts, without spaces around them, as numbers (see `parse_numbers`).
+    """Parse distinct texts without spaces around them (see `parse_numbers`).
 
     ``decimal="clear"`` takes points for decimal marks and does not read "1,234". A ``unit`` that is
     known beforehand need not be usual.
@@ -194,16 +164,16 @@ def parse_distinct(
 
 
 def _parse(text: str) -> _Parsed | None:
-    """The parts of a text, or None if it is no number."""
+    """Split a text into its parts; None if it is no number."""
     found = _NUMBER.fullmatch(text)
     if found is None:
         return None
-    digits = re.sub(rf"[{_SPACES}]+$", "", found["digits"])
+    digits = re.sub(rf"[{SPACES}]+$", "", found["digits"])
     kinds = []
-    if re.search(rf"[{_APOSTROPHES}{_SPACES}]", digits):
+    if re.search(rf"[{_APOSTROPHES}{SPACES}]", digits):
         if not _GROUPED.fullmatch(digits):
             return None
-        digits = re.sub(rf"[{_APOSTROPHES}{_SPACES}]", "", digits)
+        digits = re.sub(rf"[{_APOSTROPHES}{SPACES}]", "", digits)
         kinds.append("thousands separator")
         mark: Mark | None = "," if "," in digits else "." if "." in digits else ""
     else:
@@ -220,29 +190,29 @@ def _parse(text: str) -> _Parsed | None:
 
 
 def _mark(digits: str) -> Mark | None:
-    """What digits say of the decimal mark: nothing, ".", ",", either; None if they are no number.
+    """Find the decimal mark of digits: none, ".", "," or either; None if they are no number.
 
     Examples
     --------
     >>> [_mark(digits) for digits in ("12", "0,5", "1.234,5", "1,234", "1,2,3")]
     ['', ',', ',', 'comma?', None]
     """
-    has = [mark for mark in ".," if mark in digits]
-    if not has:
+    marks = [mark for mark in ".," if mark in digits]
+    if not marks:
         return ""
-    if len(has) == 2:
+    if len(marks) == 2:
         return (
             "." if _POINT_LAST.fullmatch(digits) else "," if _COMMA_LAST.fullmatch(digits) else None
         )
     if _EITHER.fullmatch(digits):
-        return "comma?" if has[0] == "," else "point?"
+        return "comma?" if marks[0] == "," else "point?"
     if _ONE.fullmatch(digits):
-        return has[0]  # type: ignore[return-value]
-    return ("." if has[0] == "," else ",") if _MANY[has[0]].fullmatch(digits) else None
+        return marks[0]  # type: ignore[return-value]
+    return ("." if marks[0] == "," else ",") if _MANY[marks[0]].fullmatch(digits) else None
 
 
 def _choose(marks: Counter[Any], decimal: str | None, table: str) -> Decimal | None:
-    """The decimal mark of a column: as the user says, its texts show, or other columns have it."""
+    """Choose the decimal mark of a column: the user's, that of its texts, or of other columns."""
     if decimal in (".", ",", "any", "clear"):
         return decimal  # type: ignore[return-value]
     certain = [mark for mark in (".", ",") if marks[mark]]
@@ -257,7 +227,7 @@ def _choose(marks: Counter[Any], decimal: str | None, table: str) -> Decimal | N
 
 
 def two_readings(text: str) -> str:
-    """Say which two numbers a text can be.
+    """Format the two numbers that a text can be.
 
     Examples
     --------
@@ -268,7 +238,7 @@ def two_readings(text: str) -> str:
 
 
 def common_decimal(columns: Iterable[Iterable[Any]]) -> str:
-    """The decimal mark that columns of texts clearly have, BOTH if they differ, "" if none does.
+    """Find the decimal mark of columns of texts; BOTH if they differ, "" if none shows one.
 
     Examples
     --------
@@ -289,7 +259,7 @@ def common_decimal(columns: Iterable[Iterable[Any]]) -> str:
 
 
 def _value(part: _Parsed, decimal: Decimal | None) -> float | None:
-    """The number; None if it could be one of two."""
+    """Convert to a number; None if it could be one of two."""
     mark: str = part.mark
     if mark in ("comma?", "point?"):
         if decimal == "clear" and mark == "point?":
@@ -312,8 +282,8 @@ def _kinds(part: _Parsed, decimal: Decimal | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kinds))
 
 
-def _drop_unlikely_units(parsed: dict[int, _Parsed], n_plain: int, known: str) -> None:
-    """Take what stands behind a number for a unit only where that is likely; else drop the text.
+def _drop_unlikely_units(parsed: dict[int, _Parsed], n_plain: int, expected: str) -> None:
+    """Drop the texts behind whose number there is no likely unit.
 
     A usual unit always is one; another word if half of the numbers have it; a single letter ("3a"
     is a stage) if all have it.
@@ -321,12 +291,7 @@ def _drop_unlikely_units(parsed: dict[int, _Parsed], n_plain: int, known: str) -
     counts = Counter(part.unit for part in parsed.values() if part.unit)
     n_numbers = len(parsed) + n_plain
     for i, part in list(parsed.items()):
-        unit = part.unit
-        n = counts[unit]
-        likely = (
-            unit in UNITS
-            or unit == known
-            or (n == n_numbers if len(unit) == 1 else 2 * n >= n_numbers)
-        )
-        if unit and not likely:
+        unit, n = part.unit, counts[part.unit]
+        frequent = n == n_numbers if len(unit) == 1 else 2 * n >= n_numbers
+        if unit and not (unit in UNITS or unit == expected or frequent):
             del parsed[i]

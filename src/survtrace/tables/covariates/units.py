@@ -1,11 +1,11 @@
-"""Units that may stand behind a number, each in one spelling."""
+"""Units that may follow a number, each written in one way."""
 
 from __future__ import annotations
 
 import re
 
 SPACES = " \t\u00a0\u2007\u2009\u202f"
-_USUAL = """
+_UNIT_TEXTS = """
 % ‰ ° °c °f °k mg kg ug ng pg mg/dl g/dl g/l mg/l ug/l ug/dl ug/ml ng/ml ng/l ng/dl pg/ml
 mmol/l umol/l nmol/l pmol/l mol/l meq/l mval/l mmol/mol u/l iu/l u/ml iu/ml miu/l miu/ml mu/l
 ku/l ie/l ie/ml /nl /ul /pl /l /fl fl pg/l gpt/l tpt/l tsd/ul mio/ul x10^9/l x10^12/l 10^9/l
@@ -18,12 +18,12 @@ mths month months yr yrs year years jahr jahre jahren monat monate tage tag woch
 stunden an ans mois jour jours año años mes meses día días anni mesi giorni gy cgy msv mci mbq
 ms ms2 hz khz db kcal kj eur usd $ € pack-years packyears py points pts punkte score
 """
-UNITS = frozenset(_USUAL.split())
+UNITS = frozenset(_UNIT_TEXTS.split())
 _WORD = re.compile(r"/?[^\W\d_]+(?:[/·.*][^\W\d_]+)*[23²³]?")
 
 
 def plain_unit(text: str) -> str | None:
-    """A unit in one spelling, "" for none; None for a text that is no unit.
+    """Normalise the text of a unit: "" for none, None for a text that is no unit.
 
     Examples
     --------
@@ -40,45 +40,20 @@ def plain_unit(text: str) -> str | None:
 
 
 _ALIKE = {
-    "years": (
-        "y",
-        "yr",
-        "yrs",
-        "year",
-        "jahr",
-        "jahre",
-        "jahren",
-        "an",
-        "ans",
-        "año",
-        "años",
-        "anni",
-    ),
-    "months": (
-        "mo",
-        "mos",
-        "mth",
-        "mths",
-        "month",
-        "monat",
-        "monate",
-        "mois",
-        "mes",
-        "meses",
-        "mesi",
-    ),
-    "days": ("d", "day", "tag", "tage", "jour", "jours", "día", "días", "giorni"),
-    "weeks": ("wk", "wks", "week", "woche", "wochen"),
-    "hours": ("h", "hr", "hrs", "hour", "std", "stunden"),
-    "kg/m2": ("kg/m²", "kg/m^2"),
-    "points": ("pts", "punkte", "score"),
-    "°c": ("c", "°"),
+    "years": "y yr yrs year jahr jahre jahren an ans año años anni",
+    "months": "mo mos mth mths month monat monate mois mes meses mesi",
+    "days": "d day tag tage jour jours día días giorni",
+    "weeks": "wk wks week woche wochen",
+    "hours": "h hr hrs hour std stunden",
+    "kg/m2": "kg/m² kg/m^2",
+    "points": "pts punkte score",
+    "°c": "c °",
 }
-_ONE_NAME = {other: name for name, others in _ALIKE.items() for other in others}
+_ONE_NAME = {other: name for name, others in _ALIKE.items() for other in others.split()}
 
 
 def same_unit(text: str) -> str:
-    """One name for all spellings of a unit; "" for what is no usual unit.
+    """Map all ways to write a unit to one name; "" for what is no usual unit.
 
     Examples
     --------

@@ -1,9 +1,10 @@
-"""Tables of any size: read in pieces, written in pieces, on disk whole or not at all."""
+"""Read and write tables of any size in chunks; a file is on disk whole or not at all."""
 
 from __future__ import annotations
 
 import gzip
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -12,7 +13,15 @@ from typing import Any
 
 import pandas as pd
 
-from survtrace.errors import DataError
+from survtrace.errors import (
+    DataError,
+    DataWarning,
+    Words,
+    kind_of_warning,
+    row_span,
+    rows_after,
+    warn,
+)
 from survtrace.files import replacing
 from survtrace.tables.files.excel import EXCEL, read_sheet
 from survtrace.tables.files.formats import (
@@ -24,13 +33,19 @@ from survtrace.tables.files.formats import (
     separator,
 )
 from survtrace.tables.files.parquet import (
+    arrow_chunks,
+    arrow_schema,
+    arrow_writer,
     count_parquet_rows,
     is_parquet,
-    parquet_chunks,
-    parquet_schema,
 )
 from survtrace.tables.files.reading import Reading
-from survtrace.tables.files.text_files import STANDARD, find_format, remark, text_source
+from survtrace.tables.files.text_files import (
+    STANDARD,
+    find_format,
+    text_source,
+    warn_of_format,
+)
 
 Write = Callable[[pd.DataFrame], None]
 N_ROWS = 16_384
@@ -45,45 +60,64 @@ def read_chunks(
     n_rows: int = N_ROWS,
     reading: Reading | None = None,
 ) -> Iterator[pd.DataFrame]:
-    r"""Some columns of a table, so many rows at a time; ``-`` is CSV from standard input.
+    r"""Read some columns of a table (see `read_table`) in chunks of at most ``n_rows`` rows.
 
-    Parameters
-    ----------
-    path
-        As in `read_table`.
-    columns
-        Those wanted.
-    verbatim
-        Columns that stay as they are: in their spelling ("007") or, of a file with types, in their
-        type, whatever a piece holds.
-    text
-        Columns that keep their spelling, where the file has no types.
-    n_rows
-        Most rows of a piece.
-    reading
-        What is known of how the file is written.
+    ``verbatim`` columns stay as they are: texts ("007") or, of a file with types, values of their
+    type, whatever a chunk holds. ``text`` columns stay texts where the file has no types.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "t.csv").write_text("id,age,sex\n007,61,f\n8,47,m\n9,55,f\n")
-    ...     pieces = read_chunks(Path(folder, "t.csv"), ["id", "age"], verbatim=["id"], n_rows=2)
-    ...     [piece.to_numpy().tolist() for piece in pieces]
+    ...     chunks = read_chunks(Path(folder, "t.csv"), ["id", "age"], verbatim=["id"], n_rows=2)
+    ...     [chunk.to_numpy().tolist() for chunk in chunks]
     [[['007', 61], ['8', 47]], [['9', 55]]]
     """
     path, reading = require_table(path), reading or Reading()
     with readable(path):
         if is_parquet(path) or path.suffix == ".feather":
-            yield from _arrow_pieces(path, list(columns), verbatim, n_rows)
+            require_columns(arrow_schema(path).names, columns)
+            for chunk in arrow_chunks(path, list(columns), n_rows):
+                yield as_frame(chunk, verbatim)
         elif path.suffix in EXCEL:
-            yield from _sheet_pieces(path, list(columns), n_rows, reading)
+            yield from _sheet_chunks(path, list(columns), n_rows, reading)
         else:
-            yield from _text_pieces(path, list(columns), [*verbatim, *text], n_rows, reading)
+            yield from _text_chunks(path, list(columns), [*verbatim, *text], n_rows, reading)
+
+
+@contextmanager
+def warnings_of_rows(first: int, n_rows: int, seen: set[str]) -> Iterator[None]:
+    """Warn of each kind of thing once, not in every chunk; name the rows of an error.
+
+    ``seen`` collects the kinds of warnings that were given.
+
+    Examples
+    --------
+    >>> with warnings_of_rows(first=200, n_rows=100, seen=set()):
+    ...     raise DataError("column 'age' is numerical")
+    Traceback (most recent call last):
+    survtrace.errors.DataError: in rows 200 to 299: column 'age' is numerical
+    """
+    rows = f"in {row_span(first, n_rows)}: " if first else ""
+    try:
+        with warnings.catch_warnings(record=True) as caught, rows_after(first):
+            warnings.simplefilter("always", DataWarning)
+            yield
+    except DataError as error:
+        in_command = f"{rows}{error.in_command}"
+        raise DataError(f"{rows}{error}", in_command=in_command, answers=error.answers) from None
+    for warning in caught:
+        kind = kind_of_warning(str(warning.message))
+        if kind not in seen:
+            seen.add(kind)
+            in_command = f"{rows}{getattr(warning.message, 'in_command', warning.message)}"
+            message = Words(f"{rows}{warning.message}", in_command=in_command)
+            warn(message, warning.category)
 
 
 def count_rows(path: str | Path) -> int | None:
-    """How many rows a table has, where its file says so."""
+    """Count the rows of a table, where its file tells them; else None."""
     path = require_table(path)
     if not is_parquet(path):
         return None
@@ -92,16 +126,16 @@ def count_rows(path: str | Path) -> int | None:
 
 
 def as_frame(batch: Any, verbatim: Sequence[str] = ()) -> pd.DataFrame:
-    """An Arrow table as a frame; columns that stay verbatim keep their type."""
-    piece: pd.DataFrame = batch.to_pandas(ignore_metadata=True)
+    """Convert an Arrow table to a frame; ``verbatim`` columns keep their type."""
+    frame: pd.DataFrame = batch.to_pandas(ignore_metadata=True)
     for name in verbatim:
-        piece[name] = pd.arrays.ArrowExtensionArray(batch[name])
-    return piece
+        frame[name] = pd.arrays.ArrowExtensionArray(batch[name])
+    return frame
 
 
 @contextmanager
 def write_chunks(path: str | Path) -> Iterator[Write]:
-    r"""A function that writes one piece of a table after the other; ``-`` is standard output.
+    r"""Yield a function that writes one chunk of a table after the other; ``-`` is standard output.
 
     The file appears under its name when all is written. If anything goes wrong before, Ctrl-C
     included, there is none, and one that was there before is left as it was.
@@ -132,7 +166,7 @@ def write_chunks(path: str | Path) -> Iterator[Write]:
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """A file to write to beside the path, put in its place at the end or else removed."""
+    """Yield a file to write to beside the path, put in its place at the end or else removed."""
     if path.is_dir():
         raise DataError(f"{path} is a folder. Pass the path of a file to write.")
     try:
@@ -143,25 +177,21 @@ def written_whole(path: Path) -> Iterator[Path]:
         raise DataError(f"{path} could not be written ({reason}). Choose another place.") from None
 
 
-def _text_pieces(
+def _text_chunks(
     path: Path, columns: list[str], text: Sequence[str], n_rows: int, reading: Reading
 ) -> Iterator[pd.DataFrame]:
     source = text_source(path)
     found = find_format(source, reading)
-    remark(source, found.remarks)
+    warn_of_format(source, found.warnings)
     require_separated(path, found.names, found.sep)
-    with pd.read_csv(
-        source,
-        dtype=dict.fromkeys(text, "string"),
-        chunksize=n_rows,
-        **found.options(),
-    ) as pieces:
-        for piece in pieces:
-            require_columns(piece.columns, columns)
-            yield piece[columns]
+    types = dict.fromkeys(text, "string")
+    with pd.read_csv(source, dtype=types, chunksize=n_rows, **found.options()) as chunks:
+        for chunk in chunks:
+            require_columns(chunk.columns, columns)
+            yield chunk[columns]
 
 
-def _sheet_pieces(
+def _sheet_chunks(
     path: Path, columns: list[str], n_rows: int, reading: Reading
 ) -> Iterator[pd.DataFrame]:
     table = read_sheet(path, reading)
@@ -170,37 +200,12 @@ def _sheet_pieces(
         yield table[columns][first : first + n_rows]
 
 
-def _arrow_pieces(
-    path: Path, columns: list[str], verbatim: Sequence[str], n_rows: int
-) -> Iterator[pd.DataFrame]:
-    batches = _parquet_batches if is_parquet(path) else _feather_batches
-    for batch in batches(path, columns, n_rows):
-        yield as_frame(batch, verbatim)
-
-
-def _parquet_batches(path: Path, columns: list[str], n_rows: int) -> Iterator[Any]:
-    require_columns(parquet_schema(path).names, columns)
-    return parquet_chunks(path, columns, n_rows)
-
-
-def _feather_batches(path: Path, columns: list[str], n_rows: int) -> Iterator[Any]:
-    import pyarrow
-
-    with pyarrow.memory_map(str(path)) as source:
-        file = pyarrow.ipc.open_file(source)
-        require_columns(file.schema.names, columns)
-        for number in range(file.num_record_batches):
-            batch = file.get_batch(number).select(columns)
-            for first in range(0, len(batch), n_rows):
-                yield batch.slice(first, n_rows)
-
-
 def _text_writer(stream: Any, sep: str) -> Write:
     header = True
 
-    def write(piece: pd.DataFrame) -> None:
+    def write(chunk: pd.DataFrame) -> None:
         nonlocal header
-        piece.to_csv(stream, sep=sep, header=header, index=False, lineterminator="\n")
+        chunk.to_csv(stream, sep=sep, header=header, index=False, lineterminator="\n")
         stream.flush()
         header = False
 
@@ -208,19 +213,17 @@ def _text_writer(stream: Any, sep: str) -> Write:
 
 
 def _arrow_writer(part: Path, path: Path, stack: ExitStack) -> Write:
-    """The first piece says of which types the columns are."""
+    """Return a function that writes chunks; the first decides the types of the columns."""
     with readable(path):
         import pyarrow
-        from pyarrow import parquet
     file: Any = None
     schema: Any = None
 
-    def write(piece: pd.DataFrame) -> None:
+    def write(chunk: pd.DataFrame) -> None:
         nonlocal file, schema
         if file is None:
-            schema = pyarrow.Schema.from_pandas(piece, preserve_index=False)
-            to_file = parquet.ParquetWriter if path.suffix == ".parquet" else pyarrow.ipc.new_file
-            file = stack.enter_context(to_file(str(part), schema))
-        file.write_table(pyarrow.Table.from_pandas(piece, schema=schema, preserve_index=False))
+            schema = pyarrow.Schema.from_pandas(chunk, preserve_index=False)
+            file = stack.enter_context(arrow_writer(part, path.suffix, schema))
+        file.write_table(pyarrow.Table.from_pandas(chunk, schema=schema, preserve_index=False))
 
     return write

@@ -1,4 +1,4 @@
-"""A table from a sheet of an Excel file."""
+"""Read a table from a sheet of an Excel file."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from survtrace.errors import DataError, DataWarning, warn
+from survtrace.tables.covariates.covariates import require_distinct_names
 from survtrace.tables.files.reading import Reading
 
 EXCEL = (".xlsx", ".xlsm")
@@ -17,10 +18,9 @@ EXCEL = (".xlsx", ".xlsm")
 def read_sheet(path: Path, reading: Reading) -> pd.DataFrame:
     """Read a sheet: its first row that is not empty has the names; dates become texts.
 
-    Dates are texts because they are to be left out where the table is inspected, as those of a
-    text file are.
+    As texts, the inspection of the table leaves dates out, as it does those of a text file.
     """
-    import openpyxl  # noqa: F401  (pandas would say in its own words that it is missing)
+    import openpyxl  # noqa: F401  (so that our error names the extra, not that of pandas)
 
     with pd.ExcelFile(path, engine="openpyxl") as file:
         names = [str(name) for name in file.sheet_names]
@@ -28,8 +28,7 @@ def read_sheet(path: Path, reading: Reading) -> pd.DataFrame:
         cells = file.parse(sheet, header=None, dtype=object)
     if reading.sheet is None and len(names) > 1:
         seen = f"{path.name} has the sheets {names}; {sheet!r} was read. Name another by"
-        words = DataWarning(f"{seen} Reading(sheet=...).", in_command=f"{seen} --sheet.")
-        warn(words)
+        warn(DataWarning(f"{seen} Reading(sheet=...).", in_command=f"{seen} --sheet."))
     return _with_header(cells, path)
 
 
@@ -44,22 +43,16 @@ def _sheet(names: list[str], wanted: str | int | None, path: Path) -> str:
 
 
 def _with_header(cells: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """The first row as names; rows and nameless columns without any value are dropped."""
+    """Take the first row as names; drop rows and nameless columns without any value."""
     cells = cells.dropna(how="all")
     if not len(cells):
         raise DataError(f"{path.name} is empty. Pass a table with a row of column names.")
     header = [None if pd.isna(name) else str(name).strip() for name in cells.iloc[0]]
     table = cells.iloc[1:].reset_index(drop=True)
-    empty = [j for j, name in enumerate(header) if not name and table.iloc[:, j].isna().all()]
-    kept = [j for j in range(len(header)) if j not in empty]
-    names = [header[j] or f"Unnamed: {j}" for j in kept]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise DataError(
-            f"column names must differ; {repeated} occur more than once in {path.name}. Rename "
-            "them in its first row."
-        )
-    table = table.iloc[:, kept].set_axis(names, axis=1)
+    used = [j for j, name in enumerate(header) if name or table.iloc[:, j].notna().any()]
+    names = [header[j] or f"Unnamed: {j}" for j in used]
+    require_distinct_names(names, path.name, "row")
+    table = table.iloc[:, used].set_axis(names, axis=1)
     return table.map(_without_dates).infer_objects()
 
 

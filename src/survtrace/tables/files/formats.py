@@ -1,10 +1,10 @@
-"""A table of patients from a file, and its columns by name."""
+"""Read a table of patients from a file, and split it by the names of its columns."""
 
 from __future__ import annotations
 
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
@@ -29,8 +29,8 @@ from survtrace.tables.files.text_files import (
     find_decimal,
     find_format,
     has_leading_zeros,
-    remark,
     text_source,
+    warn_of_format,
 )
 from survtrace.tables.outcome.outcome import read_outcome
 
@@ -40,22 +40,15 @@ DECIMALS = (
     Answer("if a comma stands before decimals", ("--decimal", ",")),
     Answer("if a point stands before decimals", ("--decimal", ".")),
 )
-HINTS = "survtrace"  # what is noted about a file in the attrs of its frame, for the inspection
+HINTS = "survtrace"  # the key under which attrs of a frame tell the inspection about its file
 
 
 def read_table(path: str | Path, reading: Reading | None = None) -> pd.DataFrame:
     """Read a table by the ending of its name; ``-`` is CSV from standard input.
 
-    Of a text file, separator and encoding are found out. Texts stay texts: what they mean is found
-    out where the table is inspected, by column. Of a folder, the Parquet files in it and its
-    subfolders, in the order of their names.
-
-    Parameters
-    ----------
-    path
-        CSV, TSV or other text (also .gz), Parquet, Feather, Excel, or a folder of Parquet files.
-    reading
-        What is known of how the file is written.
+    CSV, TSV or other text (also .gz), Parquet, Feather, Excel, or a folder of Parquet files, whose
+    order is that of their names. Separator and encoding of a text file are found out, unless
+    ``reading`` gives them. Texts stay texts: the inspection of the table reads them, by column.
 
     Examples
     --------
@@ -85,61 +78,61 @@ def read_table(path: str | Path, reading: Reading | None = None) -> pd.DataFrame
 
 
 def _read_text(path: Path, reading: Reading) -> tuple[pd.DataFrame, str]:
-    """The table of a text file, and the decimal mark of its columns, as `common_decimal` has it."""
+    """Read a text file; return the table and its decimal mark, as `common_decimal` finds it."""
     source = text_source(path)
     found = find_format(source, reading)
     table = pd.read_csv(source, **found.options())
     if str(path) != STANDARD and has_leading_zeros(path, found):
-        table = _with_codes_as_text(table, path, found)
+        table = _keep_texts(table, path, found, "iuf", _has_codes)
     if found.row_names:
         table = table.reset_index(drop=True)
     require_separated(path, list(table.columns), found.sep)
     table, empty = drop_empty(table, found)
     dropped = (f"{len(empty)} columns without name and values are left out",) if empty else ()
-    remark(source, [*found.remarks, *dropped])
+    warn_of_format(source, [*found.warnings, *dropped])
     decimal = find_decimal(table)
     if "," in (decimal, reading.decimal) or decimal == BOTH:
         if str(path) != STANDARD:
-            table = _with_points_as_text(table, path, found)
+            table = _keep_texts(table, path, found, "f", _may_group_thousands)
         if decimal == "," and any(_has_fractions(column) for _, column in table.items()):
             decimal = BOTH
     return table, decimal
 
 
 def _has_fractions(column: pd.Series[Any]) -> bool:
-    """Whether a column of a text file was read as numbers with decimal points."""
+    """Check whether a column of a text file was read as numbers with decimal points."""
     if column.dtype.kind != "f":
         return False
     values = column.dropna().head(500)
     return bool((values % 1 != 0).any())
 
 
-def _with_codes_as_text(table: pd.DataFrame, path: Path, found: TextFormat) -> pd.DataFrame:
-    """Columns in which numbers have leading zeros ("007"), as the texts they are."""
-    names = [str(name) for name, dtype in table.dtypes.items() if dtype.kind in "iuf"]
+def _keep_texts(
+    table: pd.DataFrame,
+    path: Path,
+    found: TextFormat,
+    dtype_kinds: str,
+    rule: Callable[[pd.Series[Any]], bool],
+) -> pd.DataFrame:
+    """Replace columns read as numbers by their texts in the file, where a rule asks for it."""
+    names = [str(name) for name, dtype in table.dtypes.items() if dtype.kind in dtype_kinds]
     if not names or found.row_names:
         return table
     options: dict[str, Any] = found.options()
     texts = pd.read_csv(path, **options, usecols=names, dtype=dict.fromkeys(names, object))
-    codes = [n for n in names if texts[n].str.fullmatch(r"\s*0[0-9]+\s*").eq(True).any()]
-    return table.assign(**{name: texts[name] for name in codes})
+    return table.assign(**{name: texts[name] for name in names if rule(texts[name])})
 
 
-def _with_points_as_text(table: pd.DataFrame, path: Path, found: TextFormat) -> pd.DataFrame:
-    """Columns in which points may group thousands ("1.234"), as the texts they are."""
-    names = [str(name) for name, dtype in table.dtypes.items() if dtype.kind == "f"]
-    if not names or found.row_names:
-        return table
-    options: dict[str, Any] = found.options()
-    texts = pd.read_csv(path, **options, usecols=names, dtype=dict.fromkeys(names, object))
-    unclear: dict[str, Any] = {}
-    for name in names:
-        distinct = [str(text).strip() for text in texts[name].dropna().unique()]
-        with_points = [text for text in distinct if "." in text]
-        read = parse_distinct(with_points, ",")
-        if len(read.kinds) == len(with_points) > 0:
-            unclear[name] = texts[name]
-    return table.assign(**unclear)
+def _has_codes(column: pd.Series[Any]) -> bool:
+    """Check whether a text of a column is a number with leading zeros, as "007" is."""
+    return bool(column.str.fullmatch(r"\s*0[0-9]+\s*").eq(True).any())
+
+
+def _may_group_thousands(column: pd.Series[Any]) -> bool:
+    """Check whether each point in a column of texts may group thousands, as in "1.234"."""
+    texts = [str(text).strip() for text in column.dropna().unique()]
+    with_points = [text for text in texts if "." in text]
+    return len(parse_distinct(with_points, ",").kinds) == len(with_points) > 0
 
 
 def _read_folder(path: Path) -> pd.DataFrame:
@@ -147,8 +140,8 @@ def _read_folder(path: Path) -> pd.DataFrame:
 
     names = parquet_columns(path)
     nothing = parquet_schema(path).empty_table().select(names).replace_schema_metadata()
-    pieces = parquet_chunks(path, names, n_rows=2**20)
-    return pyarrow.concat_tables([nothing, *pieces]).to_pandas()
+    chunks = parquet_chunks(path, names, n_rows=2**20)
+    return pyarrow.concat_tables([nothing, *chunks]).to_pandas()
 
 
 def split_outcome(
@@ -159,21 +152,12 @@ def split_outcome(
     categorical: Sequence[str] = (),
     censored: Sequence[Any] | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Covariates and outcome of a table that holds both.
+    """Split a table into covariates and outcome.
 
-    Parameters
-    ----------
-    table
-        A row for each subject.
-    duration, event
-        The columns of the outcome.
-    drop
-        Columns that are no covariates.
-    categorical
-        Covariates whose numbers are codes; they get a category dtype.
-    censored
-        Labels that mean censored, where the usual words do not. The outcome keeps them in its
-        ``attrs``, beside the name of the event column, where `read_outcome` finds both.
+    ``drop`` names columns that are no covariates, ``categorical`` covariates whose numbers are
+    codes; they get a category dtype. The labels that mean ``censored``, where the usual words do
+    not, and the name of the event column are kept in the ``attrs`` of the outcome, where
+    `read_outcome` finds them.
 
     Examples
     --------
@@ -191,15 +175,16 @@ def split_outcome(
     y.attrs["event_name"] = event
     if censored is not None:
         with warnings.catch_warnings(action="ignore", category=DataWarning):  # the fit warns
-            read_outcome(y, censored=censored, zero_duration=0.0)  # refuses labels not there
+            read_outcome(y, censored=censored, zero_duration=0.0)  # refuses labels that are absent
         y.attrs["censored"] = list(censored)
     return X, y
 
 
 def _numbers_in(table: pd.DataFrame, name: str) -> pd.Series[Any]:
-    """A column of numbers in the decimal mark of its file.
+    """Parse a column by the decimal mark of its file.
 
-    As it is, if some are no numbers, have a unit, or are bounds ("12,5+"): `read_outcome` asks.
+    It stays as it is if some texts are no numbers, have a unit, or are bounds ("12,5+"):
+    `read_outcome` refuses them.
     """
     column, decimal = table[name], table.attrs.get(HINTS, {}).get("decimal")
     if column.dtype.kind != "O" or not decimal:
@@ -212,7 +197,7 @@ def _numbers_in(table: pd.DataFrame, name: str) -> pd.Series[Any]:
 
 
 def ambiguous_decimals(name: str, example: str) -> DataError:
-    """The question which decimal mark a column has, of whose texts each may be two numbers.
+    """Make the error that asks for the decimal mark of a column whose texts may be two numbers.
 
     Examples
     --------
@@ -229,7 +214,7 @@ Reading(decimal=",") or Reading(decimal=".").
 
 
 def require_columns(columns: Iterable[str], names: Sequence[str], most: int = 30) -> None:
-    """Refuse names that are no columns of a table, and say which may be meant.
+    """Refuse names that are no columns of a table, and suggest the nearest.
 
     Examples
     --------
@@ -238,20 +223,20 @@ def require_columns(columns: Iterable[str], names: Sequence[str], most: int = 30
     survtrace.errors.DataError: the table has no column 'month'; did you mean 'months'? \
 It has ['id', 'months'].
     """
-    known = [str(name) for name in columns]
-    missing = [name for name in names if name not in known]
+    present = [str(name) for name in columns]
+    missing = [name for name in names if name not in present]
     if not missing:
         return
-    near = get_close_matches(missing[0], known, n=1)
-    meant = f"did you mean {near[0]!r}? It" if near else "it"
-    shown = f"{known[:most]} and more" if len(known) > most else known
+    near = get_close_matches(missing[0], present, n=1)
+    question = f"did you mean {near[0]!r}? It" if near else "it"
+    shown = f"{present[:most]} and more" if len(present) > most else present
     raise DataError(
-        f"the table has no column {', '.join(map(repr, missing))}; {meant} has {shown}."
+        f"the table has no column {', '.join(map(repr, missing))}; {question} has {shown}."
     )
 
 
 def require_table(path: str | Path) -> Path:
-    """The path of a table that exists and whose ending we read, or of a folder."""
+    """Refuse the path of a table that does not exist or whose ending we do not read."""
     path = Path(path)
     if str(path) != STANDARD and not path.is_dir():
         require_suffix(path, READABLE)
@@ -267,13 +252,13 @@ def require_suffix(path: Path, suffixes: tuple[str, ...] = SUFFIXES) -> None:
 
 
 def separator(path: Path) -> str:
-    """What stands between the columns of a text file that we write."""
+    """Return the separator of a text file that we write."""
     return "\t" if ".tsv" in path.suffixes else ","
 
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Say in our words that a file could not be read."""
+    """Turn errors of other libraries on a file into `DataError`."""
     try:
         yield
     except ImportError:
@@ -281,11 +266,10 @@ def readable(path: Path) -> Iterator[None]:
         purpose = f"{path.name} cannot be read or written without"
         raise missing_extra(needed, extra, purpose) from None
     except UnicodeDecodeError as error:
+        seen = f"{path.name} could not be read as a table: some letters are not {error.encoding}."
         raise DataError(
-            f"{path.name} could not be read as a table: some letters are not {error.encoding}. "
-            "Say how it is encoded: read_table(path, Reading(encoding='cp1252')).",
-            in_command=f"{path.name} could not be read as a table: some letters are not "
-            f"{error.encoding}. Say how it is encoded: --encoding cp1252.",
+            f"{seen} Say how it is encoded: read_table(path, Reading(encoding='cp1252')).",
+            in_command=f"{seen} Say how it is encoded: --encoding cp1252.",
         ) from None
     except (ValueError, OSError, EOFError, zlib.error) as error:
         if isinstance(error, DataError):
@@ -296,11 +280,13 @@ def readable(path: Path) -> Iterator[None]:
 
 def require_separated(path: Path, columns: Sequence[str], sep: str) -> None:
     """Refuse a single column with other separators in its name."""
-    seen = next((mark for mark in (";", "\t", ",", "|") if mark in str(columns[0])), None)
-    if len(columns) == 1 and seen:
-        raise DataError(
+    other = next((mark for mark in (";", "\t", ",", "|") if mark in str(columns[0])), None)
+    if len(columns) == 1 and other:
+        seen = (
             f"the columns of {path.name} must be separated by {sep!r}; they seem to be separated "
-            f"by {seen!r}. Say so: read_table(path, Reading(sep={seen!r})).",
-            in_command=f"the columns of {path.name} must be separated by {sep!r}; they seem to be "
-            f"separated by {seen!r}. Say so: --sep {seen!r}.",
+            f"by {other!r}. Say so:"
+        )
+        raise DataError(
+            f"{seen} read_table(path, Reading(sep={other!r})).",
+            in_command=f"{seen} --sep {other!r}.",
         )

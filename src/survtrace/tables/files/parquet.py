@@ -1,4 +1,4 @@
-"""A table in one Parquet file, or in all those of a folder in the order of their names."""
+"""Read tables by pyarrow: a Parquet file, all those of a folder, or a Feather file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from survtrace.errors import DataError
 
 
 def parquet_files(path: Path) -> list[Path]:
-    """The file itself, or the files of a folder and its subfolders; hidden ones are not looked at.
+    """List the file itself, or the files of a folder and its subfolders, but for hidden ones.
 
     Examples
     --------
@@ -35,26 +35,26 @@ def parquet_files(path: Path) -> list[Path]:
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a path leads to a Parquet file, or to a folder of them."""
+    """Check whether a path leads to a Parquet file, or to a folder of them."""
     return path.suffix == ".parquet" or path.is_dir()
 
 
 def parquet_columns(path: Path) -> list[str]:
-    """The columns by name, without those in which pandas keeps the index of a frame."""
+    """List the columns by name, without those in which pandas keeps the index of a frame."""
     schema = parquet_schema(path)
     index = (schema.pandas_metadata or {}).get("index_columns", [])
     return [name for name in schema.names if name not in index]
 
 
 def count_parquet_rows(path: Path) -> int:
-    """How many rows the files have together; only their ends are read."""
+    """Count the rows of the files together; only their ends are read."""
     from pyarrow import parquet
 
     return sum(int(parquet.read_metadata(file).num_rows) for file in parquet_files(path))
 
 
 def parquet_schema(path: Path) -> Any:
-    """Names and types of the columns that every file has, in the widest type of each."""
+    """Read names and types of the columns that every file has, in the widest type of each."""
     import pyarrow
     from pyarrow import parquet
 
@@ -75,21 +75,55 @@ def parquet_schema(path: Path) -> Any:
 def parquet_chunks(
     path: Path, columns: Sequence[str], n_rows: int, span: range | None = None
 ) -> Iterator[Any]:
-    """Some columns as Arrow tables of exactly ``n_rows`` rows, but for the last.
+    """Read some columns as Arrow tables of exactly ``n_rows`` rows, but for the last.
 
-    Where one piece ends does not depend on how the table is cut into files and row groups. Of a
-    ``span`` of pieces, by number, only the row groups that they lie in are read.
+    Where one chunk ends does not depend on how the table is cut into files and row groups. Of a
+    ``span`` of chunks, by number, only the row groups that they lie in are read.
     """
     import pyarrow
 
     whole = parquet_schema(path)
     schema = pyarrow.schema([whole.field(name) for name in columns])
-    first, n_pieces = (0, None) if span is None else (span.start, len(span))
-    yield from islice(_cut(_batches(path, schema, n_rows, first * n_rows), n_rows), n_pieces)
+    first, n_chunks = (0, None) if span is None else (span.start, len(span))
+    yield from islice(_cut(_batches(path, schema, n_rows, first * n_rows), n_rows), n_chunks)
+
+
+def arrow_schema(path: Path) -> Any:
+    """Read names and types of the columns of Parquet files or a Feather file."""
+    import pyarrow
+
+    if is_parquet(path):
+        return parquet_schema(path)
+    with pyarrow.memory_map(str(path)) as source:
+        return pyarrow.ipc.open_file(source).schema
+
+
+def arrow_chunks(path: Path, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
+    """Read some columns of Parquet files or a Feather file as tables of at most ``n_rows`` rows."""
+    import pyarrow
+
+    if is_parquet(path):
+        yield from parquet_chunks(path, columns, n_rows)
+        return
+    with pyarrow.memory_map(str(path)) as source:
+        file = pyarrow.ipc.open_file(source)
+        for number in range(file.num_record_batches):
+            table = pyarrow.Table.from_batches([file.get_batch(number)]).select(columns)
+            for first in range(0, len(table), n_rows):
+                yield table.slice(first, n_rows)
+
+
+def arrow_writer(path: Path, suffix: str, schema: Any) -> Any:
+    """Open a Parquet or Feather file, by the suffix of its final name, to write tables to."""
+    import pyarrow
+    from pyarrow import parquet
+
+    to_file = parquet.ParquetWriter if suffix == ".parquet" else pyarrow.ipc.new_file
+    return to_file(str(path), schema)
 
 
 def _cut(batches: Iterator[Any], n_rows: int) -> Iterator[Any]:
-    """The same rows in tables of one size."""
+    """Cut the same rows into tables of one size."""
     import pyarrow
 
     waiting: list[Any] = []
@@ -107,7 +141,7 @@ def _cut(batches: Iterator[Any], n_rows: int) -> Iterator[Any]:
 
 
 def _batches(path: Path, schema: Any, n_rows: int, first_row: int) -> Iterator[Any]:
-    """One file after the other, a little at a time: whole row groups may not fit in memory."""
+    """Read one file after the other in small batches: whole row groups may not fit in memory."""
     import pyarrow
     from pyarrow import parquet
 
@@ -124,7 +158,7 @@ def _batches(path: Path, schema: Any, n_rows: int, first_row: int) -> Iterator[A
 
 
 def _groups_behind(metadata: Any, n_rows: int) -> tuple[list[int], int]:
-    """The row groups of a file behind so many rows, and how many rows of the first to skip."""
+    """Find the row groups of a file behind so many rows, and the rows of the first to skip."""
     ends = np.cumsum([metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)])
     first = int(np.searchsorted(ends, n_rows, side="right"))
     passed = int(ends[first - 1]) if first else 0
@@ -132,7 +166,7 @@ def _groups_behind(metadata: Any, n_rows: int) -> tuple[list[int], int]:
 
 
 def _without_dictionaries(schema: Any) -> Any:
-    """The types of the values, where each file has them in a dictionary of its own."""
+    """Replace dictionary types, which may differ between files, by those of their values."""
     import pyarrow
 
     fields = [

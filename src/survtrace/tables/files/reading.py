@@ -1,4 +1,4 @@
-"""How a table file is written: separator, decimal mark, encoding, sheet, missing markers."""
+"""Describe how a table file is written: separator, decimal mark, encoding, sheet, markers."""
 
 from __future__ import annotations
 
@@ -7,24 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Reading:
-    """What a user says about a file; None is found out from the file itself.
+    """The user's description of a file; what is None is found out from the file itself."""
 
-    Attributes
-    ----------
-    sep
-        What separates the columns of a text file.
-    decimal
-        The decimal mark of its numbers, "." or ",".
-    missing
-        Further texts that mean "not known".
-    encoding
-        Of its characters.
-    sheet
-        Name or number (from 1) of a sheet of an Excel file.
-    """
-
-    sep: str | None = None
-    decimal: str | None = None
-    missing: tuple[str, ...] = ()
+    sep: str | None = None  # between the columns of a text file
+    decimal: str | None = None  # "." or ","
+    missing: tuple[str, ...] = ()  # further texts that mean "not known"
     encoding: str | None = None
-    sheet: str | int | None = None
+    sheet: str | int | None = None  # of an Excel file: its name, or its number from 1

@@ -24,13 +24,14 @@ from survtrace.tables.files.formats import (
     require_table,
 )
 from survtrace.tables.files.parquet import (
+    arrow_chunks,
+    arrow_schema,
+    arrow_writer,
     count_parquet_rows,
     is_parquet,
-    parquet_chunks,
-    parquet_schema,
 )
 from survtrace.tables.files.reading import Reading
-from survtrace.tables.files.text_files import STANDARD, find_format
+from survtrace.tables.files.text_files import STANDARD, find_format, open_bytes
 
 Mask = NDArray[np.bool_]
 
@@ -43,25 +44,10 @@ def draw_held_out(
     labels: Sequence[Any] | None = None,
     subjects: Sequence[Any] | None = None,
 ) -> Mask:
-    """Draw rows to hold out of a fit, the same share of each label, all rows of a subject together.
+    """Draw the rows to hold out of a fit: a mask with the same fraction of each label.
 
-    Parameters
-    ----------
-    n_rows
-        Rows of the table.
-    fraction
-        Share to hold out.
-    seed
-        The same seed draws the same rows.
-    labels
-        Label of each row, such as its event; a subject of several rows has that of its last.
-    subjects
-        Identifier of each row's subject; a missing one is a subject of its own.
-
-    Returns
-    -------
-    ndarray of bool
-        Which rows are held out.
+    A subject's rows stay together and count by the label (such as the event) of the last of them.
+    ``subjects`` identifies the subject of each row; one without identifier is a subject by itself.
 
     Examples
     --------
@@ -78,12 +64,12 @@ def draw_held_out(
     if labels is not None:
         label[subject] = pd.factorize(np.asarray(labels, dtype=object), use_na_sentinel=False)[0]
     drawn = np.zeros(n_subjects, dtype=bool)
-    rng, owed = np.random.default_rng(seed), 0.0
+    rng, n_due = np.random.default_rng(seed), 0.0
     for each in np.unique(label):
         members = rng.permutation(np.flatnonzero(label == each))
-        owed += fraction * len(members)  # rounding of one label is made up for by the next
-        n_drawn = round(owed)
-        owed -= n_drawn
+        n_due += fraction * len(members)  # what rounding leaves of one label goes to the next
+        n_drawn = round(n_due)
+        n_due -= n_drawn
         drawn[members[:n_drawn]] = True
     if drawn.all() or not drawn.any():
         raise DataError(
@@ -100,10 +86,9 @@ def read_verbatim(
     reading = reading or Reading()
     if not names:
         return _count_rows(path, reading), {}
-    pieces = list(read_chunks(path, list(names), verbatim=list(names), reading=reading))
-    n_rows = sum(map(len, pieces))
-    return n_rows, {
-        name: [None if pd.isna(value) else value for piece in pieces for value in piece[name]]
+    chunks = list(read_chunks(path, list(names), verbatim=list(names), reading=reading))
+    return sum(map(len, chunks)), {
+        name: [None if pd.isna(value) else value for chunk in chunks for value in chunk[name]]
         for name in names
     }
 
@@ -111,15 +96,7 @@ def read_verbatim(
 def copy_rows(path: str | Path, parts: Mapping[Path, Mask], reading: Reading | None = None) -> None:
     r"""Copy some rows of a table to each of several files of the same format, byte for byte.
 
-    Parameters
-    ----------
-    path
-        A text (also .gz), Parquet or Feather file, or a folder of Parquet files; rows of an Excel
-        file are written as CSV.
-    parts
-        For each new file, which rows it gets.
-    reading
-        What is known of how the file is written.
+    ``parts`` gives the mask of rows for each new file. Rows of an Excel file are written as CSV.
 
     Examples
     --------
@@ -158,7 +135,7 @@ def require_splittable(path: str | Path, parts: Sequence[Path]) -> Path:
 
 
 def table_ending(path: Path) -> str:
-    """The ending of the names of files that take rows of a table: its own, .csv for Excel.
+    """Return the suffix of files that take rows of a table: its own, .csv for Excel.
 
     Examples
     --------
@@ -173,7 +150,7 @@ def table_ending(path: Path) -> str:
 
 
 def _numbered(subjects: Sequence[Any] | None, n_rows: int) -> NDArray[np.int64]:
-    """The number of each row's subject, from 0."""
+    """Number the subjects from 0; return the number for each row."""
     if subjects is None:
         return np.arange(n_rows)
     number, distinct = pd.factorize(np.asarray(subjects, dtype=object))
@@ -183,7 +160,7 @@ def _numbered(subjects: Sequence[Any] | None, n_rows: int) -> NDArray[np.int64]:
 
 
 def _separator(path: Path, reading: Reading) -> str:
-    """What separates the columns of a text file whose lines can be told apart by their bytes."""
+    """Find the separator of a text file whose lines can be split by their bytes."""
     found = find_format(path, reading)
     if found.encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32", "utf16", "utf32")):
         raise DataError(
@@ -196,7 +173,7 @@ def _count_rows(path: Path, reading: Reading) -> int:
     if is_parquet(path):
         return count_parquet_rows(path)
     if path.suffix == ".feather":
-        return sum(map(len, _feather_tables(path)))
+        return sum(map(len, arrow_chunks(path, arrow_schema(path).names, N_ROWS)))
     if path.suffix in EXCEL:
         return len(read_table(path, reading))
     return sum(1 for _ in _records(path, _separator(path, reading))) - 1
@@ -222,10 +199,10 @@ def _ended(record: bytes) -> bytes:
 
 
 def _records(path: Path, sep: str) -> Iterator[bytes]:
-    """The lines of a text file, those of a quoted line break together, blank ones left out."""
+    """Yield the records of a text file: lines, joined at quoted line breaks, but for blank ones."""
     blank = b" \r\n" if sep == "\t" else b" \t\r\n"
     mark = sep.encode()
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as lines:
+    with open_bytes(path) as lines:
         record, inside = b"", False
         for line in lines:
             inside = _ends_inside_quotes(line, mark, inside)
@@ -239,7 +216,7 @@ def _records(path: Path, sep: str) -> Iterator[bytes]:
 
 
 def _ends_inside_quotes(line: bytes, sep: bytes, inside: bool) -> bool:
-    """Whether a quoted field is still open at the end of a line, as pandas reads it.
+    """Check whether a quoted field is still open at the end of a line, as pandas reads it.
 
     Examples
     --------
@@ -248,41 +225,29 @@ def _ends_inside_quotes(line: bytes, sep: bytes, inside: bool) -> bool:
     """
     if b'"' not in line:
         return inside
-    place = 0
+    index = 0
     while True:
         if inside:
-            place = line.find(b'"', place) + 1
-            if place == 0:
+            index = line.find(b'"', index) + 1
+            if index == 0:
                 return True
-            if line[place : place + 1] == b'"':  # a doubled quote is a quote in the text
-                place += 1
+            if line[index : index + 1] == b'"':  # a doubled quote is a quote in the text
+                index += 1
                 continue
             inside = False
-        elif line[place : place + 1] == b'"':
-            inside, place = True, place + 1
+        elif line[index : index + 1] == b'"':
+            inside, index = True, index + 1
             continue
-        place = line.find(sep, place) + 1
-        if place == 0:
+        index = line.find(sep, index) + 1
+        if index == 0:
             return False
 
 
 def _copy_arrow(path: Path, files: Mapping[Path, Mask], stack: ExitStack) -> None:
-    import pyarrow
-    from pyarrow import parquet
-
-    if is_parquet(path):
-        schema = parquet_schema(path)
-        tables = parquet_chunks(path, schema.names, N_ROWS)
-        to_file: Any = parquet.ParquetWriter
-    else:
-        tables = _feather_tables(path)
-        schema = None
-        to_file = pyarrow.ipc.new_file
-    writers: list[Any] = []
+    schema, suffix = arrow_schema(path), table_ending(path)
+    writers = [stack.enter_context(arrow_writer(part, suffix, schema)) for part in files]
     first = 0
-    for table in tables:
-        schema = schema or table.schema
-        writers = writers or [stack.enter_context(to_file(str(part), schema)) for part in files]
+    for table in arrow_chunks(path, schema.names, N_ROWS):
         for writer, mask in zip(writers, files.values(), strict=True):
             rows = mask[first : first + len(table)]
             writer.write_table(table.replace_schema_metadata(schema.metadata).filter(rows))
@@ -295,15 +260,6 @@ def _copy_sheet(path: Path, files: Mapping[Path, Mask], reading: Reading) -> Non
     _require_all(len(frame), files, path)
     for part, mask in files.items():
         frame[mask].to_csv(part, index=False)
-
-
-def _feather_tables(path: Path) -> Iterator[Any]:
-    import pyarrow
-
-    with pyarrow.memory_map(str(path)) as source:
-        file = pyarrow.ipc.open_file(source)
-        for number in range(file.num_record_batches):
-            yield pyarrow.Table.from_batches([file.get_batch(number)])
 
 
 def _require_all(n_rows: int, files: Mapping[Path, Mask], path: Path) -> None:

@@ -1,4 +1,4 @@
-"""How a text file is written, found out from its first lines: separator, encoding, columns."""
+"""Find out how a text file is written from its first lines: separator, encoding, columns."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ import gzip
 import io
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 import pandas as pd
 
 from survtrace.errors import DataError, DataWarning, Words, warn
+from survtrace.tables.covariates.covariates import require_distinct_names
 from survtrace.tables.covariates.text_numbers import common_decimal
 from survtrace.tables.files.reading import Reading
 
@@ -40,36 +43,20 @@ EXACT: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class TextFormat:
-    """How a text file is to be read.
-
-    Attributes
-    ----------
-    sep, encoding
-        Its separator and encoding.
-    names
-        The names in its header.
-    empty
-        Columns without a name that were empty in the first lines.
-    row_names
-        Whether rows have one value more than the header, in front, as R writes row names.
-    trailing
-        Whether rows have one empty value more than the header, at the end.
-    remarks
-        What is worth telling.
-    """
+    """How a text file is to be read."""
 
     sep: str
     encoding: str
-    names: tuple[str, ...]
-    empty: tuple[str, ...] = ()
-    row_names: bool = False
-    trailing: bool = False
-    remarks: tuple[str, ...] = ()
+    names: tuple[str, ...]  # those of the header
+    empty: tuple[str, ...] = ()  # columns without a name, empty in the first lines
+    row_names: bool = False  # rows have a value more than the header, in front, as R writes them
+    trailing: bool = False  # rows have an empty value more than the header, at the end
+    warnings: tuple[str, ...] = ()
 
     def options(self) -> dict[str, Any]:
-        """What pandas has to be told."""
-        told = {"sep": self.sep, "encoding": self.encoding, **EXACT}
-        return {**told, "index_col": False} if self.trailing else told
+        """Return the options of `pandas.read_csv`."""
+        options = {"sep": self.sep, "encoding": self.encoding, **EXACT}
+        return {**options, "index_col": False} if self.trailing else options
 
 
 def find_format(path: Path | StandardInput, reading: Reading) -> TextFormat:
@@ -85,14 +72,14 @@ def find_format(path: Path | StandardInput, reading: Reading) -> TextFormat:
     (';', ('age', 'crp', 'Unnamed: 2'), ('Unnamed: 2',))
     """
     start = _first_bytes(path)
-    encoding, remarks = _encoding(start, path, reading)
+    encoding, warnings = _encoding(start, path, reading)
     lines = _first_lines(start, encoding, path)
     sep = reading.sep or _separator(lines, path)
     rows = [row for row in csv.reader(lines, delimiter=sep) if row]
     if not rows:
         raise DataError(f"{path.name} is empty. Pass a table with a line of column names.")
     header, body = rows[0], rows[1:]
-    _require_distinct_names(header, path)
+    require_distinct_names([n.strip() for n in header if n.strip()], path.name, "line")
     names = tuple(name if name else f"Unnamed: {j}" for j, name in enumerate(header))
     longer = bool(body) and all(len(row) == len(header) + 1 for row in body)
     trailing = longer and not any(row[-1].strip() for row in body)
@@ -102,12 +89,12 @@ def find_format(path: Path | StandardInput, reading: Reading) -> TextFormat:
         if not header[j].strip() and not any(row[j].strip() for row in body if j < len(row))
     )
     if all(len(row) >= len(header) for row in body[:-1]):
-        remarks = (*remarks, *_cut_off(path, encoding, sep, len(header)))
-    return TextFormat(sep, encoding, names, empty, longer and not trailing, trailing, remarks)
+        warnings = (*warnings, *_cut_off(path, encoding, sep, len(header)))
+    return TextFormat(sep, encoding, names, empty, longer and not trailing, trailing, warnings)
 
 
 class StandardInput(io.RawIOBase):
-    """Standard input whose first lines can be looked at and are read again."""
+    """Standard input whose first lines can be read twice."""
 
     name = "standard input"
     suffix = ""
@@ -122,11 +109,11 @@ class StandardInput(io.RawIOBase):
         self._waiting = self.start
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True, as `io.RawIOBase` asks."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer, first with what has been looked at."""
+        """Fill a buffer, first with the bytes that were read before."""
         part = self._waiting[: len(buffer)] or self._stream.read1(len(buffer))
         self._waiting = self._waiting[len(part) :]
         buffer[: len(part)] = part
@@ -134,28 +121,26 @@ class StandardInput(io.RawIOBase):
 
 
 def text_source(path: Path) -> Any:
-    """What text is read from: a path, or standard input."""
+    """Return what text is read from: a path, or standard input."""
     return StandardInput() if str(path) == STANDARD else path
 
 
 def drop_empty(table: pd.DataFrame, found: TextFormat) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """The table without columns that have neither name nor values, and their names."""
+    """Drop columns that have neither name nor values; return the table and their names."""
     empty = tuple(n for n in found.empty if n in table and table[n].isna().all())
     return (table.drop(columns=[*empty]), empty) if empty else (table, ())
 
 
-def remark(path: Path | StandardInput, remarks: Sequence[str]) -> None:
-    """Tell how a file was read, in one warning."""
-    if remarks:
-        in_command = "; ".join(getattr(each, "in_command", each) for each in remarks)
-        words = DataWarning(
-            f"{path.name}: {'; '.join(remarks)}.", in_command=f"{path.name}: {in_command}."
-        )
-        warn(words)
+def warn_of_format(path: Path | StandardInput, warnings: Sequence[str]) -> None:
+    """Warn once of how a file was read."""
+    if warnings:
+        in_command = "; ".join(getattr(each, "in_command", each) for each in warnings)
+        message = f"{path.name}: {'; '.join(warnings)}."
+        warn(DataWarning(message, in_command=f"{path.name}: {in_command}."))
 
 
 def find_decimal(table: pd.DataFrame) -> str:
-    """The decimal mark that the text columns of a table have (see `common_decimal`).
+    """Find the decimal mark of the text columns of a table (see `common_decimal`).
 
     Examples
     --------
@@ -169,9 +154,13 @@ def find_decimal(table: pd.DataFrame) -> str:
 def _first_bytes(path: Path | StandardInput) -> bytes:
     if isinstance(path, StandardInput):
         return path.start
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rb") as file:
-        return bytes(file.read(SAMPLE_BYTES))
+    with open_bytes(path) as file:
+        return file.read(SAMPLE_BYTES)
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open a file to read its bytes, unpacked where its name ends in .gz."""
+    return cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
 
 
 def _encoding(
@@ -190,49 +179,40 @@ def _encoding(
         return "utf-8-sig", ()
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16", ()
-    if _is_utf8(start) and (isinstance(path, StandardInput) or _whole_is_utf8(path)):
+    # A letter in another encoding may come late: 64 MiB are read.
+    if _are_utf8([start] if isinstance(path, StandardInput) else _mebibytes(path, 64)):
         return "utf-8", ()
-    words = f"it is not UTF-8 and was read as {FALLBACK}; if letters look wrong, "
-    told = Words(f"{words}pass Reading(encoding=...)", in_command=f"{words}say --encoding NAME")
-    return FALLBACK, (told,)
+    seen = f"it is not UTF-8 and was read as {FALLBACK}; if letters look wrong, "
+    warning = Words(f"{seen}pass Reading(encoding=...)", in_command=f"{seen}say --encoding NAME")
+    return FALLBACK, (warning,)
 
 
 def has_leading_zeros(path: Path, found: TextFormat) -> bool:
-    """Whether some value of a file may begin with a zero and a digit; a quick look at the bytes."""
+    """Check, by the bytes, whether some value of a file may begin with a zero and a digit."""
     if found.encoding == "utf-16":
         return True
     start = re.compile(rb'(?:^|[\n"' + re.escape(found.sep.encode()) + rb"])0[0-9]")
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rb") as file:
-        end = b""
-        while part := file.read(2**20):
-            if start.search(end + part):
-                return True
-            end = part[-2:]
+    end = b""
+    for part in _mebibytes(path):
+        if start.search(end + part):
+            return True
+        end = part[-2:]
     return False
 
 
-def _is_utf8(part: bytes) -> bool:
+def _mebibytes(path: Path, most: int | None = None) -> Iterator[bytes]:
+    """Yield the bytes of a file, a MiB at a time."""
+    with open_bytes(path) as file:
+        yield from islice(iter(partial(file.read, 2**20), b""), most)
+
+
+def _are_utf8(parts: Iterable[bytes]) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(part)
+        for part in parts:
+            decoder.decode(part)
     except UnicodeDecodeError:
         return False
-    return True
-
-
-def _whole_is_utf8(path: Path, most: int = 2**26) -> bool:
-    """Whether the first 64 MiB are UTF-8; a letter in another encoding may come late."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rb") as file:
-        for _ in range(most // 2**20):
-            part = file.read(2**20)
-            if not part:
-                break
-            try:
-                decoder.decode(part)
-            except UnicodeDecodeError:
-                return False
     return True
 
 
@@ -247,7 +227,7 @@ def _first_lines(start: bytes, encoding: str, path: Path | StandardInput) -> lis
 
 
 def _cut_off(path: Path | StandardInput, encoding: str, sep: str, n_names: int) -> tuple[str, ...]:
-    """A remark if the last line of a file has fewer values than its header has names."""
+    """Return a warning if the last line of a file has fewer values than its header has names."""
     if isinstance(path, StandardInput) or path.suffix == ".gz" or encoding.startswith("utf-16"):
         return ()
     with open(path, "rb") as file:
@@ -266,7 +246,7 @@ def _cut_off(path: Path | StandardInput, encoding: str, sep: str, n_names: int) 
 
 
 def _separator(lines: list[str], path: Path | StandardInput) -> str:
-    """The separator by which most lines have as many values as the header."""
+    """Choose the separator by which most lines have as many values as the header."""
     usual = "\t" if ".tsv" in path.suffixes else ","
     best, best_score = usual, (0.0, 0)
     for sep in dict.fromkeys((usual, *SEPARATORS)):
@@ -279,13 +259,3 @@ def _separator(lines: list[str], path: Path | StandardInput) -> str:
         if score > best_score:
             best, best_score = sep, score
     return best
-
-
-def _require_distinct_names(header: Sequence[str], path: Path | StandardInput) -> None:
-    names = [name.strip() for name in header if name.strip()]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise DataError(
-            f"column names must differ; {repeated} occur more than once in {path.name}. Rename "
-            "them in its first line."
-        )

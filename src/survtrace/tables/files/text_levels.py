@@ -1,4 +1,4 @@
-"""Columns of a text file, spelled as the encoding has met them."""
+"""Read columns of a text file with the levels that the encoding has learned."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import pandas as pd
 
 from survtrace.tables.covariates.encoding import Categories, Encoding
 
-TRUTHS = {"true": "True", "false": "False"}
+BOOLEANS = {"true": "True", "false": "False"}
 
 
 def levels_of(encoding: Encoding) -> dict[str, frozenset[str]]:
-    """The levels of each categorical covariate."""
+    """Return the levels of each categorical covariate."""
     return {
         covariate.name: frozenset(column.levels)
         for covariate, column in zip(encoding.covariates, encoding.columns, strict=True)
@@ -19,13 +19,13 @@ def levels_of(encoding: Encoding) -> dict[str, frozenset[str]]:
 
 
 def text_columns(encoding: Encoding) -> list[str]:
-    """Covariates to be read from a text file in their spelling: levels, and decimal commas."""
+    """Name the covariates to be read from a text file as texts: levels, and decimal commas."""
     commas = [each.name for each in encoding.covariates if each.decimal != "."]
     return [*levels_of(encoding), *commas]
 
 
 def as_learned(encoding: Encoding, X: pd.DataFrame) -> pd.DataFrame:
-    """Levels that were read as text in the spelling that the encoding has met.
+    """Replace levels that were read as texts by the texts that the encoding has learned.
 
     Numbers in text are left for the encoding to read.
 
@@ -41,14 +41,14 @@ def as_learned(encoding: Encoding, X: pd.DataFrame) -> pd.DataFrame:
     for name in X.columns[[isinstance(dtype, pd.StringDtype) for dtype in X.dtypes]]:
         if name in levels:
             unknown = set(X[name].dropna().unique()) - levels[name]
-            columns[name] = X[name].replace({text: _spelling(text) for text in unknown})
+            columns[name] = X[name].replace({text: _as_converted(text) for text in unknown})
     return X.assign(**columns)
 
 
-def _spelling(text: str) -> str:
-    """A text as it would be spelled had its whole column been read as numbers or truths."""
+def _as_converted(text: str) -> str:
+    """Write a text as it would be had its whole column been read as numbers or booleans."""
     try:
         number = float(text)
     except ValueError:
-        return TRUTHS.get(text.lower(), text)
+        return BOOLEANS.get(text.lower(), text)
     return str(int(number)) if number.is_integer() else str(number)

@@ -1,4 +1,4 @@
-"""Rows of two pandas tables, matched by their labels where these say that the order differs."""
+"""Match the rows of two pandas tables by their labels, where their order differs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from survtrace.errors import DataError, DataWarning, warn
 
 
 def align_rows(X: Any, given: Any, name: str) -> Any:
-    """Bring a pandas frame, a Series or a mapping of these into the order of the rows of X.
+    """Bring a pandas frame, a Series or a mapping of these into the row order of X.
 
     Equal labels, or no labels on one side: rows belong together by position. The same labels in
     another order: by label, with a warning. Other labels: `DataError`. A default index (0, 1, ...)
@@ -38,7 +38,7 @@ def align_rows(X: Any, given: Any, name: str) -> Any:
 
 
 def _align_mapping(X: Any, given: Mapping[Any, Any], name: str) -> Mapping[Any, Any]:
-    """Each Series by the rows of X or, if X has no labels, by those of the first Series."""
+    """Align each Series by the rows of X or, if X has no labels, by those of the first Series."""
     labelled = [values for values in given.values() if _index_of(values) is not None]
     if not labelled:
         return given
@@ -51,7 +51,7 @@ def _index_of(table: Any) -> pd.Index[Any] | None:
 
 
 def _order(index: pd.Index[Any], other: pd.Index[Any], name: str) -> NDArray[np.intp] | None:
-    """Positions of the labels of X among the others; None to leave rows where they are."""
+    """Find the positions of the labels of X among the others; None to leave rows as they are."""
     if len(index) != len(other) or index.equals(other):
         return None
     if _is_default(index) or _is_default(other):
@@ -88,7 +88,7 @@ def _is_default(index: pd.Index[Any]) -> bool:
 
 
 def _may_be_labels(index: pd.Index[Any]) -> bool:
-    """Whether the labels are 0, 1, ... in any order, or a run of numbers that begins among them."""
+    """Check whether labels are 0, 1, ... in any order, or a run of numbers that starts in them."""
     if index.dtype.kind not in "iuf":
         return False
     labels = index.to_numpy()

@@ -1,4 +1,4 @@
-"""Which labels of an event column mean censored; stop and ask where that is not clear."""
+"""Decide which labels of an event column mean censored; stop and ask where that is unclear."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOBODY = "nobody"  # censored="nobody": every label is a cause
 EMPTY = "empty"  # censored="empty": a subject without a label is censored
 MOST_CAUSES = 100
 MANY = 10  # labels from which on a column may be an identifier
-LATE = 5  # subjects from which on a label that only the longest-followed have is doubted
+LATE = 5  # subjects from which on a label of the longest-followed alone may mean censored
 UNKNOWN_CODES = (9, 88, 99, 888, 999, 9999)
 
 
@@ -46,7 +46,7 @@ class Followed(NamedTuple):
 
 
 class LabelCounts(dict[Any, Followed]):
-    """The labels of an event column; those of parts of a table add up."""
+    """The subjects of each label of an event column; ``|`` adds those of two chunks."""
 
     def __or__(self, other: LabelCounts) -> LabelCounts:  # type: ignore[override]
         joined = LabelCounts(self)
@@ -63,7 +63,7 @@ class Meaning(NamedTuple):
 
 
 def named_labels(censored: Any) -> tuple[Any, ...] | None:
-    """The labels that ``censored=`` names: one, or several; none at all for ``[]``."""
+    """Return the labels that ``censored=`` names: one, or several; none at all for ``[]``."""
     if censored is None:
         return None
     one = isinstance(censored, (str, bytes)) or not isinstance(censored, Iterable)
@@ -78,21 +78,10 @@ def read_meaning(
     ask: bool = True,
     part: bool = False,
 ) -> Meaning:
-    """Decide which labels mean censored; `DataError` where they do not say it clearly.
+    """Decide which labels mean censored; `DataError` where that is not clear.
 
-    Parameters
-    ----------
-    counts
-        The labels of the whole table.
-    censored
-        The labels that mean censored, and these alone; ``[]`` or ``"nobody"`` if none does;
-        ``"empty"`` is a missing label. By default 0 and the usual words.
-    name
-        What the event column is called: 1 may mean censored in a column "alive".
-    ask
-        Whether a table without anybody censored is questioned if it has several labels.
-    part
-        Whether these are some rows of a table, in which a label of ``censored`` need not occur.
+    ``censored`` and ``ask`` are as in `read_outcome`; ``name`` is that of the event column. With
+    ``part``, the counts are of some rows only, in which a label of ``censored`` need not occur.
 
     Examples
     --------
@@ -106,8 +95,8 @@ def read_meaning(
     else:
         if not part:
             _require_present(named, counts)
-        wanted = {same_label(label) for label in named}
-        means = [label for label in counts if same_label(label) in wanted]
+        same = {same_label(label) for label in named}
+        means = [label for label in counts if same_label(label) in same]
     others = [label for label in counts if label not in means]
     _require_few(others, counts)
     if named is None:
@@ -116,7 +105,7 @@ def read_meaning(
         _warn_of_codes(others, counts)
     else:
         _warn_of_usual(others, counts)
-    causes = sort_causes(_one_spelling(others, counts).values())
+    causes = sort_causes(_merge_same_labels(others, counts).values())
     return Meaning(causes, sort_causes(means))
 
 
@@ -133,7 +122,7 @@ def ask_about_cause(name: str, causes: Sequence[Any]) -> None:
 
 
 def _ask_about_name(name: str, counts: LabelCounts) -> None:
-    """Stop where the name of the event column says that a 1 in it means censored, or alive."""
+    """Stop where, by the name of the event column, a 1 in it may mean censored, or alive."""
     truths = [label for label in counts if is_truth(label)]
     others = [label for label in counts if not is_truth(label)]
     yes_or_no = truths and all(is_usual(label) for label in others)
@@ -147,20 +136,21 @@ def _ask_about_name(name: str, counts: LabelCounts) -> None:
 
 
 def _require_present(named: Sequence[Any], counts: LabelCounts) -> None:
-    known = {same_label(label) for label in counts}
-    absent = [label for label in named if same_label(label) not in known]
+    present = {same_label(label) for label in counts}
+    absent = [label for label in named if same_label(label) not in present]
     if absent and list(named) != [NOBODY]:
-        rule = f"must name labels that occur; {_listed(absent)} does not. The event column has"
+        rule = (
+            f"censored must name labels that occur; {_listed(absent)} does not. The event column "
+            f"has {shown(counts)}. Pass one of these labels, or"
+        )
         raise DataError(
-            f"censored {rule} {shown(counts)}. Pass one of these labels, or censored=[] if nobody "
-            "is censored.",
-            in_command=f"--censored {rule} {shown(counts)}. Pass one of these labels, or "
-            f"--censored {NOBODY} if nobody is censored.",
+            f"{rule} censored=[] if nobody is censored.",
+            in_command=f"--{rule} --censored {NOBODY} if nobody is censored.",
         )
 
 
 def _warn_of_usual(causes: Sequence[Any], counts: LabelCounts) -> None:
-    """Say that a usual word for censored is a cause, because ``censored=`` names others."""
+    """Warn that a usual word for censored is a cause, because ``censored=`` names others."""
     usual = [label for label in causes if is_usual(label)]
     if usual:
         warn(
@@ -171,7 +161,7 @@ def _warn_of_usual(causes: Sequence[Any], counts: LabelCounts) -> None:
 
 
 def _warn_of_codes(causes: Sequence[Any], counts: LabelCounts) -> None:
-    """Say that a number far above the others, such as 9 or 99, is a cause."""
+    """Warn that a number far above the others, such as 9 or 99, is a cause."""
     codes = sorted(label for label in causes if isinstance(label, int))
     if len(codes) > 1 and codes[-1] in UNKNOWN_CODES and 2 * codes[-2] < codes[-1]:
         warn(
@@ -182,7 +172,7 @@ def _warn_of_codes(causes: Sequence[Any], counts: LabelCounts) -> None:
 
 
 def _ask(counts: LabelCounts, means: list[Any], others: list[Any], ask: bool) -> None:
-    """Stop where labels do not say clearly who is censored."""
+    """Stop where labels leave it unclear who is censored."""
     doubtful = [label for label in others if looks_censored(label)]
     if doubtful:
         listed, many = _listed(doubtful), len(doubtful) > 1
@@ -219,17 +209,19 @@ def _ask(counts: LabelCounts, means: list[Any], others: list[Any], ask: bool) ->
 
 
 def _late_label(counts: LabelCounts, causes: Sequence[Any]) -> Any:
-    """A cause that has struck nobody before the last event of every other cause, or None."""
+    """Find a cause whose events all come after the last event of every other cause, or None."""
     for label in causes:
         last = max((counts[other].longest for other in causes if other != label), default=np.inf)
-        words = plain_words(label) if isinstance(label, str) else ""
-        if counts[label].n >= LATE and counts[label].shortest > last and not DEATH.search(words):
+        text = plain_words(label) if isinstance(label, str) else ""
+        if counts[label].n >= LATE and counts[label].shortest > last and not DEATH.search(text):
             return label
     return None
 
 
 def _stop(question: str, *answers: tuple[str, list[Any]]) -> None:
-    in_python = ", or ".join(f"censored={_argument(labels)} {when}" for when, labels in answers)
+    in_python = ", or ".join(
+        f"censored={labels[0] if len(labels) == 1 else labels!r} {when}" for when, labels in answers
+    )
     in_command = ", or ".join(f"{_options(labels)} {when}" for when, labels in answers)
     raise DataError(
         f"{question} Say who is censored, in Surv.from_arrays(event, duration, censored=...) or "
@@ -239,12 +231,8 @@ def _stop(question: str, *answers: tuple[str, list[Any]]) -> None:
     )
 
 
-def _argument(labels: list[Any]) -> str:
-    return repr(labels[0] if len(labels) == 1 else labels)
-
-
 def _arguments(labels: list[Any]) -> tuple[str, ...]:
-    """The options of the command line that name the labels."""
+    """Return the options of the command line that name the labels."""
     texts = [str(label) for label in labels] or [NOBODY]
     return tuple(part for text in texts for part in ("--censored", text))
 
@@ -255,37 +243,40 @@ def _options(labels: list[Any]) -> str:
 
 
 def _require_few(causes: Sequence[Any], counts: LabelCounts) -> None:
-    """Refuse an event column that tells subjects apart: an identifier, a duration."""
+    """Refuse an event column with nearly as many labels as subjects: an identifier, a duration."""
     n_events = sum(counts[cause].n for cause in causes)
     if len(causes) > MOST_CAUSES or (len(causes) >= MANY and 2 * len(causes) > n_events):
         n_subjects = sum(followed.n for followed in counts.values())
+        seen = (
+            f"what ended the follow-up, by few labels; {len(causes)} different ones among "
+            f"{n_subjects} subjects look like an identifier or a time (first: "
+            f"{_listed(list(causes)[:3])})."
+        )
+        way_out = "a column with 0 for censored, or the cause."
         raise DataError(
-            f"event must say what ended the follow-up, by few labels; {len(causes)} different "
-            f"ones among {n_subjects} subjects look like an identifier or a time (first: "
-            f"{_listed(list(causes)[:3])}). Pass a column with 0 for censored, or the cause.",
-            in_command=f"--event must name a column that says what ended the follow-up, by few "
-            f"labels; {len(causes)} different ones among {n_subjects} subjects look like an "
-            f"identifier or a time (first: {_listed(list(causes)[:3])}). Name a column with 0 for "
-            "censored, or the cause.",
+            f"event must say {seen} Pass {way_out}",
+            in_command=f"--event must name a column that says {seen} Name {way_out}",
         )
 
 
 def refuse_dates(dates: Sequence[Any], n_dates: int, n_subjects: int) -> None:
-    """Say that a date of death is no event code."""
+    """Raise the error that a date of death is no event code."""
+    seen = (
+        "what ended the follow-up, not when: a date is no event code; "
+        f"{n_dates} of {n_subjects} are dates (first: {str(dates[0])[:10]!r})."
+    )
     raise DataError(
-        "event must say what ended the follow-up, not when: a date is no event code; "
-        f"{n_dates} of {n_subjects} are dates (first: {str(dates[0])[:10]!r}). Make a column that "
+        f"event must say {seen} Make a column that "
         'is 1 where the date is known and 0 elsewhere, such as df["date"].notna().astype(int), and '
         "a duration from the start of follow-up to that date or to the last contact.",
-        in_command="--event must name what ended the follow-up, not when: a date is no event "
-        f"code; {n_dates} of {n_subjects} are dates (first: {str(dates[0])[:10]!r}). Add a column "
-        "to the table that is 1 where the date is known and 0 elsewhere, and name that; --duration "
-        "is the time from the start of follow-up to that date or to the last contact.",
+        in_command=f"--event must name {seen} Add a column to the table that is 1 where the date "
+        "is known and 0 elsewhere, and name that; --duration is the time from the start of "
+        "follow-up to that date or to the last contact.",
     )
 
 
 def shown(counts: LabelCounts, labels: Sequence[Any] | None = None, most: int = 12) -> str:
-    """Labels with the number of their subjects, the frequent first.
+    """List labels with the number of their subjects, the frequent first.
 
     Examples
     --------
@@ -305,9 +296,9 @@ def _listed(labels: Sequence[Any]) -> str:
 
 
 def label_numbers(labels: Sequence[Any], meaning: Meaning) -> list[int | None]:
-    """The number of each label: 0 if it means censored, its place in the causes, None if unknown.
+    """Number labels: 0 for censored, k for the k-th cause, None if unknown.
 
-    A cause's own label comes first; then the labels that mean censored, and the usual words.
+    The labels of causes are looked up first, then those that mean censored and the usual words.
 
     Examples
     --------
@@ -326,8 +317,8 @@ def label_numbers(labels: Sequence[Any], meaning: Meaning) -> list[int | None]:
     return [number(label) for label in labels]
 
 
-def _one_spelling(labels: Sequence[Any], counts: LabelCounts) -> dict[Any, Any]:
-    """Each label by the most frequent spelling of it, with a warning if "Died" is also "died"."""
+def _merge_same_labels(labels: Sequence[Any], counts: LabelCounts) -> dict[Any, Any]:
+    """Map labels that differ in case ("Died", "died") to the most frequent, with a warning."""
     best = dict[Any, Any]()
     for label in sorted(labels, key=lambda label: (-counts[label].n, str(label))):
         best.setdefault(same_label(label), label)

@@ -1,4 +1,4 @@
-"""Labels of an event column as they come: numbers, texts, dates, and words that mean censored."""
+"""Classify labels of an event column: numbers, texts, dates, and words that mean censored."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _DATE = re.compile(
 
 
 def plain_label(value: Any) -> Any:
-    """A label as whole number or text: 1.0, "1", "1.0" and True are 1; None for a missing one.
+    """Convert a label to whole number or text: 1.0, "1", "1.0", True are 1; None if missing.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def is_date(label: Any) -> bool:
-    """Whether a label is a date, also one written as text.
+    """Check whether a label is a date, also one written as text.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def is_date(label: Any) -> bool:
 
 
 def is_usual(label: Any) -> bool:
-    """Whether a label is 0 or one of the usual words for censored.
+    """Check whether a label is 0 or one of the usual words for censored.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def is_usual(label: Any) -> bool:
 
 
 def looks_censored(label: Any) -> bool:
-    """Whether a label may mean censored though it is not one of the usual words.
+    """Check whether a label may mean censored though it is not one of the usual words.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def looks_censored(label: Any) -> bool:
 
 
 def is_truth(label: Any) -> bool:
-    """Whether a label only says yes: 1, "yes", "true".
+    """Check whether a label is 1, "yes", "true" or the like.
 
     Examples
     --------
@@ -151,19 +151,19 @@ def is_truth(label: Any) -> bool:
 
 
 def same_label(label: Any) -> Any:
-    """What two spellings of a label have in common: case and spaces do not count."""
+    """Reduce a label to what is compared: case and spaces do not count."""
     return " ".join(label.casefold().split()) if isinstance(label, str) else label
 
 
 def plain_words(text: str) -> str:
-    """A text without case, accents and punctuation, one space between words."""
+    """Strip case, accents and punctuation of a text, one space between words."""
     plain = unicodedata.normalize("NFKD", text.casefold())
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
     return " ".join(re.sub(r"[\W_]+", " ", plain).split())
 
 
 def sort_causes(labels: Iterable[Any]) -> tuple[Any, ...]:
-    """Distinct labels: numbers in order, then texts in order.
+    """Sort distinct labels: numbers in order, then texts in order.
 
     Examples
     --------

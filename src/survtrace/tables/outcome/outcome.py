@@ -1,4 +1,4 @@
-"""Duration and event of each subject, read by name and checked once."""
+"""Read duration and event of each subject by name, and check them once."""
 
 from __future__ import annotations
 
@@ -38,45 +38,33 @@ UNKNOWN_DURATIONS = (99, 888, 999, 8888, 9999, 88888, 99999, 999999)
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What ended each subject's follow-up, and when.
+    """What ended each subject's follow-up, and when."""
 
-    Attributes
-    ----------
-    duration
-        Length of follow-up, positive.
-    event
-        0 for a censored subject, k for the k-th label of ``causes``.
-    causes
-        The labels of causes 1..K, sorted.
-    censored
-        The labels that meant censored.
-    """
-
-    duration: NDArray[np.float64]
-    event: NDArray[np.int64]
-    causes: tuple[Any, ...]
-    censored: tuple[Any, ...] = ()
+    duration: NDArray[np.float64]  # length of follow-up, positive
+    event: NDArray[np.int64]  # 0 for a censored subject, k for the k-th label of ``causes``
+    causes: tuple[Any, ...]  # the labels of causes 1..K, sorted
+    censored: tuple[Any, ...] = ()  # the labels that meant censored
 
     def __len__(self) -> int:
         return len(self.duration)
 
     @property
     def is_empty(self) -> NDArray[np.bool_]:
-        """Which subjects are censored at duration 0."""
+        """Mark the subjects that are censored at duration 0."""
         return (self.duration == 0) & (self.event == 0)
 
     @property
     def n_events(self) -> dict[Any, int]:
-        """How many events of each cause there are."""
+        """Count the events of each cause."""
         counts = np.bincount(self.event, minlength=len(self.causes) + 1)[1:]
         return dict(zip(self.causes, counts.tolist(), strict=True))
 
     def take(self, subjects: NDArray[Any]) -> Outcome:
-        """The outcome of some of the subjects, by number or mask."""
+        """Select some of the subjects, by number or mask."""
         return replace(self, duration=self.duration[subjects], event=self.event[subjects])
 
     def cause_number(self, cause: Any) -> int:
-        """The number 1..K of a cause given by its label."""
+        """Look up the number 1..K of a cause by its label."""
         if cause not in self.causes:
             raise DataError(
                 f"cause must be one of the labels {list(self.causes)}; got {cause!r}. "
@@ -86,7 +74,7 @@ class Outcome:
 
 
 class Surv:
-    """Builds the outcome that ``fit`` and the scores read."""
+    """Build the outcome that ``fit`` and the scores read."""
 
     @staticmethod
     def from_arrays(
@@ -118,12 +106,12 @@ class Surv:
         """
         events, durations = as_column(event, "event"), as_column(duration, "duration")
         require_same_length(events, durations)
-        numbers, settled = duration_numbers(durations), dict[str, Any]()
+        numbers, metadata = duration_numbers(durations), dict[str, Any]()
         if censored is not None:
-            events, settled = _settle(events, numbers, censored)
+            events, metadata = _recode_censored(events, numbers, censored)
         kind = events.dtype if events.dtype.kind in "biu" else np.dtype(object)
         fields = [("event", kind), ("duration", np.float64)]
-        y = np.empty(len(events), np.dtype(fields, metadata=settled))
+        y = np.empty(len(events), np.dtype(fields, metadata=metadata))
         y["event"], y["duration"] = events, numbers
         return y
 
@@ -146,24 +134,20 @@ def read_outcome(
         A frame, mapping or structured array with ``event`` and ``duration`` (or ``time``);
         scikit-survival's and comprisk's targets; or an `Outcome`.
     causes
-        Labels known beforehand, in their order; any other label is refused, unless it means
-        censored. By default the sorted labels found.
+        The causes of a fit, in their order; any other label is refused, unless it means censored.
     censored
-        The label or labels that mean censored, and these alone (``[]`` for none); by default what
-        ``y.attrs["censored"]`` of a pandas frame says, or else 0 and the usual words. With
-        ``causes`` it names labels that mean censored besides 0 and the usual words, and need not
-        occur.
+        As in `Surv.from_arrays`; by default what ``y.attrs["censored"]`` of a pandas frame says,
+        or else 0 and the usual words. With ``causes``, these mean censored, too, in any case.
     zero_duration
-        What an event at duration 0 gets: ``"raise"``, or ``"shift"`` to half the smallest
-        positive duration, or a duration of its own. (A subject censored at 0 says nothing;
-        `informative` drops it.)
+        For an event at duration 0: ``"raise"``, or ``"shift"`` to half the smallest positive
+        duration, or a new duration. (`informative` drops subjects censored at 0.)
     first_row
-        What errors call the first subject, if these are a piece of a larger table.
+        What errors call the first subject, if these are a chunk of a larger table.
     event_name
-        What the event column was called in the table: 1 may mean censored in a column "alive".
+        Name of the event column in the table: 1 may mean censored in a column "alive".
     ask
-        Whether to stop if nobody is censored though there are several labels. A whole table needs
-        that; the subjects of a fold may all have had an event.
+        Whether to stop if nobody is censored though there are several labels, as for a whole
+        table; all subjects of a fold may have had an event.
 
     Examples
     --------
@@ -175,20 +159,20 @@ def read_outcome(
     events, durations = columns_by_name(y)
     require_same_length(events, durations)
     duration = checked_durations(durations, first_row)
-    noted = y.attrs if isinstance(y, pd.DataFrame) else {}
-    part = censored is None and "censored" in noted
-    censored = noted["censored"] if part else censored
-    place, labels = _checked_labels(events, censored, first_row)
+    attrs = y.attrs if isinstance(y, pd.DataFrame) else {}
+    part = censored is None and "censored" in attrs
+    censored = attrs["censored"] if part else censored
+    codes, labels = _checked_labels(events, censored, first_row)
     if causes is not None:
         meaning = Meaning(tuple(causes), named_labels(censored) or ())
         _refuse_both(meaning)
-    elif (settled := _settled(y)) is not None:
-        meaning = Meaning(sort_causes(label for label in labels if label != 0), settled)
+    elif (recoded := _recoded_labels(y)) is not None:
+        meaning = Meaning(sort_causes(label for label in labels if label != 0), recoded)
     else:
-        counts = _count(place, labels, duration)
-        name = event_name or str(noted.get("event_name", "event"))
+        counts = _count(codes, labels, duration)
+        name = event_name or str(attrs.get("event_name", "event"))
         meaning = read_meaning(counts, censored, name=name, ask=ask, part=part)
-    event = _event_numbers(labels, meaning)[place]
+    event = _event_numbers(labels, meaning)[codes]
     duration = _shift_zero_durations(duration, event, zero_duration, first_row)
     return Outcome(duration, event, meaning.causes, meaning.censored)
 
@@ -201,7 +185,7 @@ def count_labels(y: Any, censored: Any = None, first_row: int = 0) -> LabelCount
 
 
 def informative(outcome: Outcome) -> NDArray[np.bool_]:
-    """Mark the subjects with any follow-up; those censored at 0 carry none, with one warning."""
+    """Mark the subjects with any follow-up; warn once of those censored at 0, who have none."""
     empty = outcome.is_empty
     if empty.any():
         warn_of_empty(int(empty.sum()), len(outcome), int(np.flatnonzero(empty)[0]))
@@ -209,7 +193,7 @@ def informative(outcome: Outcome) -> NDArray[np.bool_]:
 
 
 def warn_of_empty(n_empty: int, n_subjects: int, first: int) -> None:
-    """Say how many subjects are left out because they are censored at once."""
+    """Warn of subjects that are left out because they are censored at 0."""
     warn(
         f"{n_empty} of {n_subjects} subjects are censored at duration 0 and are left out (first: "
         f"{row_name(first)}); they carry no information.",
@@ -218,7 +202,7 @@ def warn_of_empty(n_empty: int, n_subjects: int, first: int) -> None:
 
 
 def warn_if_complete(outcome: Outcome) -> None:
-    """Say that nobody is censored, if no label was there to say it."""
+    """Warn that nobody is censored, where no label means it."""
     if not outcome.censored and (outcome.event > 0).all():
         warn(
             f"nobody is censored: all {len(outcome)} subjects have an event. If that is wrong, "
@@ -228,7 +212,7 @@ def warn_if_complete(outcome: Outcome) -> None:
 
 
 def warn_of_unknown_durations(outcome: Outcome) -> None:
-    """Say that the longest duration looks like a code for "not known", such as 9999."""
+    """Warn that the longest duration looks like a code for "not known", such as 9999."""
     longest = outcome.duration.max(initial=0.0)
     others = outcome.duration[outcome.duration < longest].max(initial=0.0)
     n_longest = int((outcome.duration == longest).sum())
@@ -250,26 +234,26 @@ def require_same_subjects(n_subjects: int, outcome: Outcome) -> None:
         )
 
 
-def _settle(
+def _recode_censored(
     events: NDArray[Any], duration: NDArray[np.float64], censored: Any
 ) -> tuple[NDArray[Any], dict[str, Any]]:
-    """Events with 0 for what means censored, and a note in the dtype that this was decided.
+    """Recode events, 0 for what means censored; also return metadata for the dtype that name it.
 
     A cause labelled 0 (as in a column "alive") gets the smallest number that is no other cause's.
     """
-    place, labels = _checked_labels(events, censored, 0)
-    meaning = read_meaning(_count(place, labels, duration), censored)
+    codes, labels = _checked_labels(events, censored, 0)
+    meaning = read_meaning(_count(codes, labels, duration), censored)
     free = next(number for number in range(1, len(labels) + 2) if number not in meaning.causes)
     new = {0: free, **dict.fromkeys(meaning.censored, 0)}
-    events = np.array([new.get(label, label) for label in labels], dtype=object)[place]
+    events = np.array([new.get(label, label) for label in labels], dtype=object)[codes]
     if all(isinstance(label, int) for label in events):
         events = events.astype(np.int64)
     causes = {new.get(cause, cause) for cause in meaning.causes}
     return events, {"censored": (0, *(c for c in meaning.censored if c not in {0, *causes}))}
 
 
-def _settled(y: Any) -> tuple[Any, ...] | None:
-    """The labels that `Surv` was told mean censored, if it was told."""
+def _recoded_labels(y: Any) -> tuple[Any, ...] | None:
+    """Return the labels that `Surv` has recoded as censored; None if it was given none."""
     metadata = y.dtype.metadata if isinstance(y, np.ndarray) else None
     return None if metadata is None else metadata.get("censored")
 
@@ -277,45 +261,45 @@ def _settled(y: Any) -> tuple[Any, ...] | None:
 def _checked_labels(
     events: NDArray[Any], censored: Any, first_row: int
 ) -> tuple[NDArray[np.int64], list[Any]]:
-    """Each subject's place in a list of distinct labels; whole numbers as int, none missing."""
+    """Code each subject by distinct labels; whole numbers as int, none missing."""
     if events.dtype.kind in "mM":
         events = np.array([None if np.isnat(date) else date for date in events], dtype=object)
-    place, values = pd.factorize(events, use_na_sentinel=False)
+    codes, values = pd.factorize(events, use_na_sentinel=False)
     raw = list(values) if values.dtype == object else values.tolist()
     labels = [plain_label(label) for label in raw]
     if EMPTY in (named_labels(censored) or ()):
         labels = [EMPTY if label is None else label for label in labels]
     dates = np.array([is_date(label) for label in labels], dtype=bool)
     if dates.any():
-        n_dates = int(dates[place].sum())
+        n_dates = int(dates[codes].sum())
         refuse_dates([labels[k] for k in np.flatnonzero(dates)], n_dates, len(events))
-    _refuse_invalid(place, raw, labels, first_row)
+    _refuse_invalid(codes, raw, labels, first_row)
     distinct = list(dict.fromkeys(labels))
     index = {label: k for k, label in enumerate(distinct)}
-    return np.array([index[label] for label in labels], dtype=np.int64)[place], distinct
+    return np.array([index[label] for label in labels], dtype=np.int64)[codes], distinct
 
 
-def _refuse_invalid(place: NDArray[Any], raw: list[Any], labels: list[Any], first_row: int) -> None:
+def _refuse_invalid(codes: NDArray[Any], raw: list[Any], labels: list[Any], first_row: int) -> None:
     missing = np.array([label is None for label in labels], dtype=bool)
     invalid = np.array([_is_invalid(label) for label in labels], dtype=bool)
-    bad = (missing if missing.any() else invalid)[place]
+    bad = (missing if missing.any() else invalid)[codes]
     if not bad.any():
         return
     first = int(np.flatnonzero(bad)[0])
     seen = (
         "event must be 0 for censored subjects, or a cause as a whole number above 0 or as text; "
         f"{bad.sum()} of {len(bad)} are not (first: {row_name(first_row + first)}, "
-        f"{short(raw[place[first]])})."
+        f"{short(raw[codes[first]])})."
     )
     if not missing.any():
         raise DataError(f"{seen} Drop or correct these subjects.")
     usual = [str(label) for label in labels if label is not None and is_usual(label)]
     named = [EMPTY, *usual]  # what is named means censored, and nothing else does
-    said = repr(named if usual else EMPTY)
+    argument = f"censored={named if usual else EMPTY!r}"
     options = tuple(part for label in named for part in ("--censored", label))
     raise DataError(
         f"{seen} Drop these subjects or, if nothing happened to them, pass "
-        f"censored={said}, for example Surv.from_arrays(event, duration, censored={said}).",
+        f"{argument}, for example Surv.from_arrays(event, duration, {argument}).",
         in_command=f"{seen} Drop these subjects or, if nothing happened to them, say "
         f"{shlex.join(options)}.",
         answers=[Answer("if nothing happened to subjects without an event", options)],
@@ -327,19 +311,19 @@ def _is_invalid(label: Any) -> bool:
 
 
 def _count(
-    place: NDArray[np.int64], labels: Sequence[Any], duration: NDArray[np.float64]
+    codes: NDArray[np.int64], labels: Sequence[Any], duration: NDArray[np.float64]
 ) -> LabelCounts:
-    n = np.bincount(place, minlength=len(labels))
-    total = np.bincount(place, weights=duration, minlength=len(labels))
+    n = np.bincount(codes, minlength=len(labels))
+    total = np.bincount(codes, weights=duration, minlength=len(labels))
     shortest, longest = np.full(len(labels), np.inf), np.full(len(labels), -np.inf)
-    np.minimum.at(shortest, place, duration)
-    np.maximum.at(longest, place, duration)
+    np.minimum.at(shortest, codes, duration)
+    np.maximum.at(longest, codes, duration)
     columns = zip(*(values.tolist() for values in (n, total, shortest, longest)), strict=True)
     return LabelCounts(zip(labels, (Followed(*column) for column in columns), strict=True))
 
 
 def _refuse_both(meaning: Meaning) -> None:
-    """Refuse labels that are said to mean censored where they are known as causes."""
+    """Refuse labels that are both causes and named as censored."""
     both = [label for label in meaning.censored if label in meaning.causes]
     if both:
         raise DataError(
@@ -353,11 +337,10 @@ def _event_numbers(labels: Sequence[Any], meaning: Meaning) -> NDArray[np.int64]
     numbers = label_numbers(labels, meaning)
     unknown = [label for label, number in zip(labels, numbers, strict=True) if number is None]
     if unknown:
-        seen = (
+        raise DataError(
             f"every cause must be one of {list(meaning.causes)}; the outcome also has "
-            f"{list(sort_causes(unknown))}."
+            f"{list(sort_causes(unknown))}. Recode or drop these subjects."
         )
-        raise DataError(f"{seen} Recode or drop these subjects.")
     return np.array(numbers, dtype=np.int64)
 
 
@@ -395,5 +378,5 @@ def _shift_zero_durations(
 
 
 def shifted(smallest: float) -> float:
-    """Where an event at duration 0 goes, by the smallest positive duration (infinite: none)."""
+    """Return the new duration of an event at 0, by the smallest positive one (infinite: none)."""
     return float(smallest) / 2 if np.isfinite(smallest) else 0.5

@@ -1,4 +1,4 @@
-"""The event and the duration column of an outcome in any accepted form, as arrays."""
+"""Find the event and the duration column of an outcome in any accepted form, as arrays."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def _column_of(series: Any) -> NDArray[Any]:
 
 
 def _follows_scikit_survival(columns: dict[str, NDArray[Any]]) -> bool:
-    """Whether the first of two columns is a truth value and the second a number."""
+    """Check whether the first of two columns is boolean and the second a number."""
     first, second = columns.values()
     return first.dtype.kind == "b" and second.dtype.kind in "fiu"
 
 
 def as_column(values: Any, name: str) -> NDArray[Any]:
-    """One value for each subject, as an array."""
+    """Convert to an array with one value for each subject."""
     refuse_masked(values, name)
     column = np.asarray(values)
     if column.dtype.kind in "US":
@@ -93,7 +93,7 @@ def require_same_length(events: NDArray[Any], durations: NDArray[Any]) -> None:
 
 
 def checked_durations(durations: NDArray[Any], first_row: int = 0) -> NDArray[np.float64]:
-    """Durations as finite numbers of zero or more; text is read where it is clear."""
+    """Convert durations to finite numbers of zero or more; text is read where it is clear."""
     duration = duration_numbers(durations, first_row)
     for bad, rule in ((~np.isfinite(duration), "finite"), (duration < 0, "zero or more")):
         if bad.any():
@@ -107,14 +107,14 @@ def checked_durations(durations: NDArray[Any], first_row: int = 0) -> NDArray[np
 
 
 def duration_numbers(durations: NDArray[Any], first_row: int = 0) -> NDArray[np.float64]:
-    """Durations as floats, missing ones as NaN."""
+    """Convert durations to floats, missing ones to NaN."""
     kind = pd.api.types.infer_dtype(durations) if durations.dtype == object else ""
     if durations.dtype.kind in "mM" or kind.startswith(("date", "timedelta")):
-        what = kind or durations.dtype
+        dtype = kind or durations.dtype
         raise DataError(
-            f"duration must be a number; got {what}. "
+            f"duration must be a number; got {dtype}. "
             "Subtract the start date and convert, for example (end - start).dt.days.",
-            in_command=f"--duration must name a column of numbers; got {what}. Add a column to "
+            in_command=f"--duration must name a column of numbers; got {dtype}. Add a column to "
             "the table with the time from the start of follow-up to its end, such as days.",
         )
     if is_complex(durations):
@@ -129,7 +129,7 @@ def duration_numbers(durations: NDArray[Any], first_row: int = 0) -> NDArray[np.
 
 
 def _read_texts(durations: NDArray[Any], first_row: int) -> NDArray[np.float64]:
-    """Read numbers written as text, if each can mean one number only; say how many there were."""
+    """Read durations written as text, if each can mean one number only, with a warning."""
     read = parse_numbers(durations)
     bad = read.unreadable
     if bad.any():
@@ -161,7 +161,7 @@ def _no_numbers(durations: NDArray[Any], bad: NDArray[np.bool_], first_row: int)
 
 
 def short(value: Any, most: int = 40) -> str:
-    """A value as it is written in Python, cut if it is long.
+    """Format a value as Python does, cut if it is long.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Covariates and outcome of the same subjects: columns by role, rows by label."""
+"""Pair covariates and outcome of the same subjects: columns by role, rows by label."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from survtrace.tables.outcome.roles import names_columns, read_roles
 
 
 class Pair(NamedTuple):
-    """What a user passes: covariates, outcome and weights; what is said of the event column."""
+    """Covariates, outcome and weights, and the labels and name of the event column."""
 
     X: Any
     y: Any
@@ -41,14 +41,14 @@ def pair(X: Any, y: Any, sample_weight: Any = None) -> Pair:
 
 
 def read_scored(est: Any, X: Any, y: Any) -> tuple[Any, Outcome]:
-    """Covariates, and the outcome in the causes of a fitted estimator."""
+    """Return covariates, and the outcome in the causes of a fitted estimator."""
     given = pair(X, y)
-    noted = getattr(given.y, "attrs", {})  # see `split_outcome`
-    censored = noted.get("censored") if given.censored is None else given.censored
-    name = given.event_name or noted.get("event_name")
+    attrs = getattr(given.y, "attrs", {})  # see `split_outcome`
+    censored = attrs.get("censored") if given.censored is None else given.censored
+    name = given.event_name or attrs.get("event_name")
     if censored is None and name is not None:
         ask_about_cause(name, est.causes_)
-    outcome = read_outcome(
+    outcome = read_outcome(  # other estimators, such as the baselines, lack the last two
         given.y,
         causes=est.causes_,
         censored=getattr(est, "censored_", ()) if censored is None else censored,

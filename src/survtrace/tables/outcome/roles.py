@@ -1,4 +1,4 @@
-"""Which column of a table plays which role: event, duration, weight, or none at all."""
+"""Read which column of a table is event, duration, weight, or to be dropped."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ class Roles:
     censored: tuple[Any, ...] | None = None
 
     def covariates(self, columns: Sequence[str]) -> list[str]:
-        """All other columns."""
+        """List all other columns."""
         require_columns(columns, self.named)
         return [name for name in columns if name not in self.named]
 
     @property
     def named(self) -> list[str]:
-        """The columns that have a role."""
+        """List the columns that have a role."""
         weight = [] if self.weight is None else [self.weight]
         return [self.event, self.duration, *weight, *self.drop]
 
 
 def is_path(X: Any) -> bool:
-    """Whether a table is given by the path of its file.
+    """Check whether a table is given by the path of its file.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def is_path(X: Any) -> bool:
 
 
 def names_columns(y: Any) -> bool:
-    """Whether an outcome is given by the names of its columns.
+    """Check whether an outcome is given by the names of its columns.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def names_columns(y: Any) -> bool:
 
 
 def read_roles(y: Any) -> Roles:
-    """The roles that a mapping gives to columns of a table.
+    """Read the roles that a mapping gives to columns of a table.
 
     Examples
     --------

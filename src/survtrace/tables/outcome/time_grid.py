@@ -1,4 +1,4 @@
-"""The intervals of the time axis, and where a duration falls."""
+"""Cut the time axis into intervals, and locate durations in them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from survtrace.tables.outcome.outcome import Outcome
 
 
 def quantile_cuts(outcome: Outcome, n_intervals: int) -> NDArray[np.float64]:
-    """Cut points 0 = c_0 < .. < c_m at even quantiles of the event times.
+    """Place cut points 0 = c_0 < .. < c_m at even quantiles of the event times.
 
     Tied event times can leave fewer than ``n_intervals`` intervals.
 
@@ -28,18 +28,20 @@ def quantile_cuts(outcome: Outcome, n_intervals: int) -> NDArray[np.float64]:
     """
     event_times = outcome.duration[outcome.event > 0]
     if len(event_times) == 0:
-        meant = f" by {', '.join(map(repr, outcome.censored))}" if outcome.censored else ""
-        seen = f"at least one subject must have an event; all {len(outcome)} are censored{meant}."
+        labels = f" by {', '.join(map(repr, outcome.censored))}" if outcome.censored else ""
+        seen = (
+            f"at least one subject must have an event; all {len(outcome)} are censored{labels}. If "
+            "other labels mean that, name them:"
+        )
         raise DataError(
-            f"{seen} If other labels mean that, name them: censored=... in Surv.from_arrays.",
-            in_command=f"{seen} If other labels mean that, name them: --censored LABEL.",
+            f"{seen} censored=... in Surv.from_arrays.", in_command=f"{seen} --censored LABEL."
         )
     quantiles = np.quantile(event_times, np.linspace(0, 1, n_intervals + 1)[1:])
     return np.unique(np.concatenate([[0.0], quantiles]))
 
 
 def checked_cuts(time_grid: ArrayLike) -> NDArray[np.float64]:
-    """Cut points given by the user, with 0 put in front if it is not there.
+    """Check cut points given by the user, and put 0 in front if it is not there.
 
     Examples
     --------
@@ -96,21 +98,21 @@ class StayScale(NamedTuple):
 
     @classmethod
     def of(cls, trained_on: Outcome, end: float) -> StayScale:
-        """Mean and standard deviation of the training rows' durations, for a grid up to ``end``."""
+        """Learn mean and deviation of the training rows' durations, for a grid up to ``end``."""
         if (trained_on.duration[trained_on.event > 0] <= end).all():
             end = inf
         duration = np.minimum(trained_on.duration, end)
         return cls(float(duration.mean()), float(duration.std()) or 1.0, end)
 
     def standardise(self, duration: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Durations in standard deviations from the mean."""
+        """Convert durations to standard deviations from the mean."""
         return (np.minimum(duration, self.longest) - self.mean) / self.deviation
 
 
 def locate(
     duration: NDArray[np.float64], cuts: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Interval (from 0) in which each duration falls, and the fraction of it lived through.
+    """Find the interval (from 0) in which each duration falls, and the fraction of it.
 
     A duration on a cut belongs to the interval it closes; one beyond the last cut ends there.
 
@@ -127,7 +129,7 @@ def locate(
 
 
 def warn_of_late_events(n_events: Mapping[Any, int], left: Mapping[Any, int], end: float) -> None:
-    """Say how many events lie beyond the time grid.
+    """Warn of events beyond the time grid.
 
     ``n_events`` counts the events of each cause, ``left`` those up to ``end``.
     """
@@ -139,19 +141,16 @@ def warn_of_late_events(n_events: Mapping[Any, int], left: Mapping[Any, int], en
             "subjects are censored there, event-free at its end. To learn from them, choose a grid "
             "that ends later"
         )
-        words = DataWarning(f"{seen}, by time_grid.", in_command=f"{seen}, by --set time_grid=...")
-        warn(words)
+        warn(DataWarning(f"{seen}, by time_grid.", in_command=f"{seen}, by --set time_grid=..."))
 
 
 def warn_of_sparse_causes(events: Mapping[Any, int], n_intervals: int) -> None:
-    """Name the causes that have fewer events than the grid has intervals."""
+    """Warn of causes that have fewer events than the grid has intervals."""
     sparse = {cause: count for cause, count in events.items() if count < n_intervals}
     if sparse:
         seen = (
             f"some causes have fewer events than the time grid has intervals ({n_intervals}): "
             f"{sparse}. Their curves will follow the others'; merge causes or"
         )
-        words = DataWarning(
-            f"{seen} lower n_intervals.", in_command=f"{seen} take fewer: --set n_intervals=NUMBER."
-        )
-        warn(words)
+        in_command = f"{seen} take fewer: --set n_intervals=NUMBER."
+        warn(DataWarning(f"{seen} lower n_intervals.", in_command=in_command))
