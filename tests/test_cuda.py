@@ -26,14 +26,14 @@ def on_cuda(cohort):
 
 
 def test_training_happens_there(on_cuda):
-    assert on_cuda.network_.level.device.type == "cuda"
+    assert on_cuda.network_.device.type == "cuda"
     first, last = on_cuda.history_.groupby("epoch")["validation_loss"].mean().iloc[[0, -1]]
     assert last < first
 
 
 def test_auto_finds_it(cohort):
     est = SurvTRACE(**{**TINY, "max_epochs": 1}, random_state=0).fit(*cohort)
-    assert est.network_.level.device.type == "cuda"
+    assert est.network_.device.type == "cuda"
 
 
 def test_without_dropout_it_learns_what_the_cpu_learns(cohort):
@@ -74,7 +74,7 @@ def test_a_killed_fit_goes_on_there(cohort, tmp_path):
 
 def test_weighted_training_is_recalibrated_there(cohort):
     est = SurvTRACE(**TINY, ips="events", device="cuda", random_state=0).fit(*cohort)
-    assert (est.network_.level != 1).all()
+    assert (est.network_.recalibration_factor != 1).all()
 
 
 @pytest.mark.parametrize("sizes", [(16, 64, 2, 18), (32, 32, 4, 41), (16, 16, 1, 3)], ids=str)

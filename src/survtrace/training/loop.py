@@ -54,7 +54,7 @@ def train(
     group: ProcessGroup = ALONE,
 ) -> None:
     """Train all members together; each ends at its own best epoch, even if training breaks off."""
-    device = network.level.device
+    device = network.device
     state = begin(network, plan, batch_source.n_steps, history)
     stopping = state.stopping
     first = checkpoint.restore(state) if checkpoint else 0
@@ -157,7 +157,7 @@ def validation_loss(
 ) -> Float[Tensor, " member"]:
     """Survival loss of each member on its own validation subjects; the auxiliary tasks aside."""
     network.eval()
-    total = torch.zeros(len(members) + 1, device=network.level.device)
+    total = torch.zeros(len(members) + 1, device=network.device)
     for pool in batch_source.validation(members):
         for subjects in pool.order:
             own = group.own(subjects)

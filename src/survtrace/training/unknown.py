@@ -77,7 +77,7 @@ def learn_unknown(
     """Take ``n_steps`` of Adam on the rows that say "unknown", at a rate that falls to zero."""
     if n_steps == 0 or len(unknown.learned) == 0:
         return
-    table, learned = network.embedding.table, unknown.learned.to(network.level.device)
+    table, learned = network.embedding.table, unknown.learned.to(network.device)
     rows = torch.nn.Parameter(table.detach()[:, learned])
     optimiser = torch.optim.Adam([rows], lr=LEARNING_RATE)
     falling = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, total_iters=n_steps)
