@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from survtrace import ops
 from survtrace.cohort.batch_source import BatchSource, EpochChunk
 from survtrace.errors import TrainingError, warn
 from survtrace.losses.objective import Tasks, survival_loss, task_weights
@@ -162,7 +163,7 @@ def validation_loss(
         for subjects in pool.order:
             own = group.own(subjects)
             if own.shape[1] > 0:
-                batch = pool.cohort.take(own)
+                batch = ops.gather(pool.cohort, own)
                 logits = network.cause_logits(batch.rows, batch.values)
                 total[:-1] += survival_loss(logits, batch) * own.shape[1]
                 total[-1] += own.shape[1]

@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from survtrace import ops
 from survtrace.cohort.batch_source import MemorySource
 from survtrace.losses.hazard import exposure
 from survtrace.network.assembly import Network
@@ -16,7 +17,7 @@ def recalibrate(network: Network, batch_source: MemorySource) -> None:
     factor = network.recalibration_factor
     expected, observed = torch.zeros_like(factor.squeeze(1)), torch.zeros_like(factor.squeeze(1))
     for subjects in torch.split(batch_source.own[0], batch_source.chunk, dim=1):
-        batch = batch_source.cohort.take(subjects)
+        batch = ops.gather(batch_source.cohort, subjects)
         logits = network.cause_logits(batch.rows, batch.values)
         lived = exposure(batch.interval, batch.fraction, n_intervals) * batch.weight.unsqueeze(-1)
         hazard = torch.nn.functional.softplus(logits)

@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from survtrace import ops
 from survtrace.batch import Batch
 from survtrace.cohort.batch_source import BatchSource
 from survtrace.cohort.card import CohortCounts
@@ -102,6 +103,6 @@ def _batches(batch_source: BatchSource, n_members: int, n_steps: int) -> Iterato
             for subjects in pool.order:
                 if n_steps == 0:
                     return
-                yield pool.cohort.take(subjects)
+                yield ops.gather(pool.cohort, subjects)
                 n_steps -= 1
         epoch += 1
