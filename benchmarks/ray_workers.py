@@ -27,11 +27,10 @@ import psutil
 import ray
 import torch
 
-from survtrace import SurvTRACE
+from survtrace import SurvTRACE, ops
 from survtrace.batch import Batch
 from survtrace.datasets import make_cohort
 from survtrace.distributed import fit
-from survtrace.losses.objective import objective
 from survtrace.network.assembly import Network
 from survtrace.training.flat_parameters import gather_gradients
 from survtrace.training.process_group import ProcessGroup
@@ -71,7 +70,7 @@ def take_in_turn(
         group = ProcessGroup(rank, N_WORKERS)
         network.share_dropout(group.part(subjects.shape[1]))
         own = cohort.take(group.own(subjects))
-        parts = objective(*network(own.rows, own.values), own, weight)
+        parts = ops.losses(*network(own.rows, own.values), own, weight)
         parts = parts * (own.event.shape[1] / subjects.shape[1])
         gather_gradients(parts.sum(), network, gradient)
         sums += gradient

@@ -29,7 +29,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
-from survtrace import SurvTRACE, kernels
+from survtrace import SurvTRACE, ops
 from survtrace.batch import Batch
 from survtrace.datasets import make_cohort
 from survtrace.inference.predictor import choose_device
@@ -182,7 +182,7 @@ def epoch(work: Work, repeats: int) -> dict[str, Any]:
     for _ in range(repeats):
         ours.append(work.epoch_seconds(max_epochs=3))
         theirs.append(yardstick_epoch(plain, data))
-    with kernels.plain():
+    with ops.plain():
         without = work.epoch_seconds(max_epochs=2)
     ratios = [b / a for a, b in zip(ours, theirs, strict=True)]
     return {
@@ -287,7 +287,7 @@ def equal(work: Work, repeats: int) -> dict[str, Any]:
     curves = {}
     for name, seed in (("ours", 0), ("other_seed", 1)):
         curves[name] = work.estimator(max_epochs=6, random_state=seed).history_
-    with kernels.plain():
+    with ops.plain():
         curves["plain"] = work.estimator(max_epochs=6).history_
     losses = {name: frame["validation_loss"].to_numpy() for name, frame in curves.items()}
     return {

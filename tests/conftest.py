@@ -8,8 +8,6 @@ from types import ModuleType, SimpleNamespace
 from beartype import BeartypeConf, beartype
 from jaxtyping import install_import_hook
 
-os.environ.setdefault("TRITON_INTERPRET", "1")  # kernels for GPUs, on this processor
-
 # Before anything else imports survtrace: every module whose signatures carry shapes is checked.
 # The doors (estimator, outcome, settings) are not: they take anything and answer in our own words.
 # Nor are the kernels: numba compiles their functions itself.
@@ -37,6 +35,9 @@ import pytest  # noqa: E402
 import torch  # noqa: E402
 
 from survtrace import SurvTRACE  # noqa: E402
+
+if not torch.cuda.is_available():
+    os.environ.setdefault("TRITON_INTERPRET", "1")  # kernels for GPUs, on this processor
 
 hypothesis.settings.register_profile("house", deadline=None, max_examples=40, derandomize=True)
 hypothesis.settings.load_profile("house")
@@ -148,16 +149,16 @@ def fitted(request):
 @pytest.fixture
 def encoder_kernel(monkeypatch):
     """Says whether the encoder's kernel ran: ``trained`` with gradients, ``predicted`` without."""
-    from survtrace import ops
+    from survtrace.ops import cpu
 
-    encode, seen = ops.encode, SimpleNamespace(trained=0, predicted=0)
+    encode, seen = cpu.encode, SimpleNamespace(trained=0, predicted=0)
 
     def spied(*arguments):
         seen.trained += torch.is_grad_enabled()
         seen.predicted += not torch.is_grad_enabled()
         return encode(*arguments)
 
-    monkeypatch.setattr(ops, "encode", spied)
+    monkeypatch.setattr(cpu, "encode", spied)
     return seen
 
 

@@ -9,7 +9,16 @@ import pytest
 import torch
 from sklearn.exceptions import NotFittedError
 
-from survtrace import DataError, DataWarning, SavedFileError, Surv, SurvTRACE, TrainingError, load
+from survtrace import (
+    DataError,
+    DataWarning,
+    SavedFileError,
+    Surv,
+    SurvTRACE,
+    TrainingError,
+    load,
+    ops,
+)
 from survtrace.metrics import (
     brier_score,
     brier_score_survival,
@@ -17,7 +26,7 @@ from survtrace.metrics import (
     d_calibration,
     integrated_brier_score,
 )
-from survtrace.training import loop, step
+from survtrace.training import loop
 
 
 @pytest.fixture
@@ -287,13 +296,13 @@ def test_scoring_an_outcome_with_an_unknown_cause(fitted_one, one_cause):
 
 
 def test_a_loss_that_turns_non_finite(monkeypatch, one_cause, tiny):
-    real, calls = step.objective, []
+    real, calls = ops.losses, []
 
     def breaks(*arguments):
         calls.append(None)
         return real(*arguments) * (np.nan if len(calls) > 6 else 1.0)
 
-    monkeypatch.setattr(step, "objective", breaks)
+    monkeypatch.setattr(ops, "losses", breaks)
     est = SurvTRACE(**{**tiny, "max_epochs": 5})
     with pytest.raises(TrainingError, match=r"finite; it is not at epoch \d, batch \d"):
         est.fit(*one_cause)
@@ -332,7 +341,7 @@ def test_a_network_that_is_damaged_gives_no_numbers(one_cause, tiny):
     X, y = one_cause
     est = SurvTRACE(**{**tiny, "max_epochs": 1}).fit(X, y)
     with torch.no_grad():
-        est.network_.level.fill_(np.nan)
+        est.network_.recalibration_factor.fill_(np.nan)
     for method in (est.predict, est.predict_quantile, est.predict_cumulative_hazard_function):
         with pytest.raises(DataError, match=r"predictions must be finite; .* not for row 0"):
             method(X)

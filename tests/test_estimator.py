@@ -187,7 +187,7 @@ def test_survivors_of_what_hardly_anyone_survives_have_a_coherent_future(three_c
     end = est.time_grid_[-1]
     for factor in (30.0, 300.0, 3e4):
         with torch.no_grad():
-            est.network_.level.mul_(factor)
+            est.network_.recalibration_factor.mul_(factor)
         start, times = 0.9 * end, np.linspace(0.9 * end, end, 7)
         survival = est.predict_survival_function(X, times, conditional_after=start)
         incidence = est.predict_cumulative_incidence(X, times, conditional_after=start)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import safetensors.torch
+import torch
 
 from survtrace import SavedFileError, SurvTRACE, load
 from survtrace.evaluation import evaluate
@@ -77,7 +78,15 @@ def test_settings_of_every_kind_come_back(one_cause, tiny, tmp_path):
     assert loaded.random_state is None
     assert loaded.causes_ == ["dead"]
     np.testing.assert_array_equal(est.predict(X), loaded.predict(X))
-    assert (loaded.network_.level != 1).any()
+    assert (loaded.network_.recalibration_factor != 1).any()
+
+
+def test_the_recalibration_factor_keeps_the_name_that_earlier_folders_gave_it(saved):
+    tensors = safetensors.torch.load_file(saved / TENSORS)
+    assert "network.level" in tensors
+    assert "network.recalibration_factor" not in tensors
+    factor = load(saved).network_.recalibration_factor
+    assert torch.equal(factor, tensors["network.level"])
 
 
 def test_saving_again_writes_the_same_files(saved, tmp_path):

@@ -6,8 +6,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from survtrace import ops
-
 
 class Batch(NamedTuple):
     """Everything a step needs to know of each subject; indexing with (member, row) makes a batch.
@@ -25,9 +23,7 @@ class Batch(NamedTuple):
     ips: Float[Tensor, "*subject cause"]
 
     def take(self, subjects: Int[Tensor, "member row"]) -> "Batch":
-        """The batch in which member m sees the subjects of row m."""
-        if ops.available(self.values):
-            return Batch(*ops.take(self, subjects))
+        """Take the batch in which member m sees the subjects of row m."""
         return Batch(*(tensor[subjects] for tensor in self))
 
     def to(self, device: torch.device) -> "Batch":

@@ -55,8 +55,8 @@ from survtrace.tables.outcome.time_grid import end_follow_up
 from survtrace.threads import threads
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.history import History
-from survtrace.training.level import recalibrate
 from survtrace.training.loop import Plan, train
+from survtrace.training.recalibration import recalibrate
 from survtrace.training.unknown import Unknown, learn_unknown
 
 Array = NDArray[np.float64]
@@ -616,7 +616,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Train a network; whatever ends the training, the best so far is kept."""
         network = self._network(prepared, plan.seeds)
-        device = network.level.device
+        device = network.device
         batch_source = prepared.batch_source(plan.dropout_seed, plan.seeds, plan.batch_size, device)
         history = History()
         try:

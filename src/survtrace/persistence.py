@@ -26,6 +26,8 @@ from survtrace.tables.covariates.encoding import Encoding
 
 FORMAT, FORMAT_VERSION = "survtrace", 1
 NOTE, TENSORS = "estimator.json", "tensors.safetensors"
+# Names of tensors in a folder where the network's own name differs: folders outlive renamings.
+SAVED_NAMES = {"recalibration_factor": "level"}
 
 
 def save(est: SurvTRACE, path: str | Path) -> None:
@@ -42,7 +44,8 @@ def save(est: SurvTRACE, path: str | Path) -> None:
     ...     bool((load(f"{folder}/est").predict(X) == est.predict(X)).all())
     True
     """
-    network = {f"network.{name}": t for name, t in est.network_.state_dict().items()}
+    state = est.network_.state_dict()
+    network = {f"network.{SAVED_NAMES.get(name, name)}": t for name, t in state.items()}
     arrays = {
         "time_grid": est.time_grid_,
         "score_times": est.score_times_,
@@ -110,9 +113,10 @@ def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
     est.history_ = pd.DataFrame(note["history"])
     est.card_ = note.get("card", {})
     network = Network(Shape.from_dict(note["shape"]))
-    prefix = "network."
-    own = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
-    network.load_state_dict(own)
+    saved = {n.removeprefix("network."): t for n, t in tensors.items() if n.startswith("network.")}
+    for name, saved_name in SAVED_NAMES.items():
+        saved[name] = saved.pop(saved_name)
+    network.load_state_dict(saved)
     est.network_ = network.eval()
     return est
 

@@ -75,7 +75,7 @@ def test_hazards_are_softplus_of_logits_at_the_fitted_level():
     net, inputs = network(0, 1), covariates(4)
     logits = net(*for_every(2, *inputs)).cause
     torch.testing.assert_close(net.hazards(*inputs), torch.nn.functional.softplus(logits))
-    net.level[:, :, 1] = 3.0
+    net.recalibration_factor[:, :, 1] = 3.0
     torch.testing.assert_close(
         net.hazards(*inputs)[:, :, 1], 3 * torch.nn.functional.softplus(logits)[:, :, 1]
     )

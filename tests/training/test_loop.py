@@ -2,11 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from survtrace import SurvTRACE, TrainingError
+from survtrace import SurvTRACE, TrainingError, ops
 from survtrace.cohort.batch_source import MemorySource, ValidationSplit
 from survtrace.cohort.prepare import prepare
-from survtrace.losses import objective as objective_module
-from survtrace.training import step as step_module
 from survtrace.training.history import History
 from survtrace.training.loop import train, validation_loss
 
@@ -131,14 +129,14 @@ def test_the_validation_loss_does_not_depend_on_its_chunks(ready, together):
 
 
 def fail_from(monkeypatch, step, failure):
-    """Let the objective fail from some step on; an epoch of 240 subjects has 6 of 32."""
-    calls, real = [], objective_module.objective
+    """Let the losses fail from some step on; an epoch of 240 subjects has 6 of 32."""
+    calls, real = [], ops.losses
 
     def failing(*arguments):
         calls.append(None)
         return real(*arguments) if len(calls) <= step else failure(real(*arguments))
 
-    monkeypatch.setattr(step_module, "objective", failing)
+    monkeypatch.setattr(ops, "losses", failing)
 
 
 def interrupt(parts):

@@ -13,7 +13,8 @@ from typing import Annotated
 import typer
 
 from survtrace.cli import screen
-from survtrace.cli.commands import check, describe, fit, hold_out, learn, study, use
+from survtrace.cli.commands import check, describe, doctor, fit, hold_out, learn, study, use
+from survtrace.cli.commands.doctor import EXTRAS
 from survtrace.cli.commands.suggest import with_answers
 from survtrace.cli.options import Quiet
 from survtrace.cli.outputs import file_error_message
@@ -21,17 +22,6 @@ from survtrace.errors import SurvtraceError
 
 DEBUG = "SURVTRACE_DEBUG"
 USERS_MISTAKE, OUR_MISTAKE, INTERRUPTED, TERMINATED = 2, 1, 130, 143
-EXTRAS = {
-    "optuna": "tune",
-    "matplotlib": "plots",
-    "pyarrow": "parquet",
-    "openpyxl": "excel",
-    "ray": "distributed",
-    "shap": "explain",
-    "jinja2": "report",
-    **dict.fromkeys(("fastapi", "uvicorn"), "app"),
-    **dict.fromkeys(("sksurv", "lifelines", "hazardous", "pycox", "comprisk"), "baselines"),
-}
 
 app = typer.Typer(
     name="survtrace",
@@ -59,6 +49,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     learn.compare: f"survtrace compare patients.csv {OUTCOME} --id patient",
     learn.tune: f"survtrace tune learning_rows.parquet {OUTCOME} --trials 50 --out tuning",
     study.benchmark: "survtrace benchmark paper-competing --out results --processes 2",
+    doctor.doctor: "survtrace doctor",
     study.figures: "survtrace figures --out figures --ablation ablation/scores.csv",
 }
 for command, example in EXAMPLES.items():

@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from survtrace import ops
 from survtrace.batch import Batch
 from survtrace.losses.auxiliary import annealed, mortality_loss, stay_loss
 from survtrace.losses.hazard import negative_log_likelihood
@@ -48,10 +47,6 @@ def objective(
     task_weight: Float[Tensor, " part"],
 ) -> Float[Tensor, "part member"]:
     """Each member's survival, mortality and stay loss, weighted."""
-    if ops.available(cause_logits):
-        outcomes = ops.Outcomes(*batch[2:])
-        parts = ops.losses(cause_logits, mortality_logit, predicted_stay, outcomes)
-        return parts * task_weight.unsqueeze(1)
     mortality = (mortality_loss(mortality_logit, batch.event) * batch.weight).mean(-1)
     stay = (stay_loss(predicted_stay, batch.stay) * batch.weight).mean(-1)
     parts = torch.stack([survival_loss(cause_logits, batch), mortality, stay])

@@ -89,9 +89,15 @@ class Network(nn.Module):
         self.mortality = Head(m, hidden, 1, shape.head_depth)
         self.stay = Head(m, hidden, 1, shape.head_depth)
         self.head_dropout = Dropout(shape.head_dropout)
-        self.level: Tensor
+        self.recalibration_factor: Tensor
         self.generator: torch.Generator | None = None
-        self.register_buffer("level", torch.ones(m, 1, shape.n_causes, shape.n_intervals))
+        factor = torch.ones(m, 1, shape.n_causes, shape.n_intervals)
+        self.register_buffer("recalibration_factor", factor)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters lie."""
+        return self.recalibration_factor.device
 
     def initialise(self, seeds: list[int]) -> None:
         """Draw each member's parameters from its own seed."""
@@ -105,7 +111,7 @@ class Network(nn.Module):
         if seed is None:
             self.generator = None
         else:
-            self.generator = self.generator or torch.Generator(self.level.device)
+            self.generator = self.generator or torch.Generator(self.device)
             self.generator.manual_seed(seed)
         for module in self.modules():
             if isinstance(module, RandomMask):
@@ -152,9 +158,9 @@ class Network(nn.Module):
     def hazards(
         self, rows: Int[Tensor, "subject token"], values: Float[Tensor, "subject token"]
     ) -> Float[Tensor, "member subject cause interval"]:
-        """Hazard of each cause, integrated over each interval (eq. 17), at its fitted level."""
+        """Hazard of each cause, integrated over each interval (eq. 17), recalibrated."""
         logits = self.cause_logits(*self._for_every_member(rows, values))
-        return nn.functional.softplus(logits) * self.level
+        return nn.functional.softplus(logits) * self.recalibration_factor
 
     def attention(
         self, rows: Int[Tensor, "subject token"], values: Float[Tensor, "subject token"]

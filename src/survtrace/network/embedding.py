@@ -12,8 +12,8 @@ class Embedding(nn.Module):
 
     A categorical covariate picks the row of its level and has value 1 (eq. 2); a numerical one
     always picks its own row and has its standardised value (eq. 3). "Missing" is a row of its
-    own for both kinds, "unseen" one more for categoricals. These silent rows start at zero:
-    until data teach them otherwise they say nothing, like the mean of a numerical covariate.
+    own for both kinds, "unseen" one more for categoricals. These silent rows start at zero,
+    like the mean of a numerical covariate, until data teach them otherwise.
 
     NOTE[PAPER eq. 3]: the bias, one vector for each covariate, is not in the paper. Without it a
     numerical covariate at its mean is a token of zeros, the same as any other's.
@@ -38,22 +38,15 @@ class Embedding(nn.Module):
         drawn = [(self.table, 0.5)] if self.bias is None else [(self.table, 0.5), (self.bias, 0.2)]
         with torch.no_grad():
             for parameter, scale in drawn:
-                for own, generator in zip(parameter, generators, strict=True):
-                    own.normal_(0.0, scale, generator=generator)
+                for of_member, generator in zip(parameter, generators, strict=True):
+                    of_member.normal_(0.0, scale, generator=generator)
             self.table[:, self.silent_rows] = 0.0
 
     def forward(
         self,
         rows: Int[Tensor, "member subject token"],
         values: Float[Tensor, "member subject token"],
-        kept: Float[Tensor, "subject token"] | None = None,
+        mask: Float[Tensor, "subject token"] | None = None,
     ) -> Float[Tensor, "member subject token width"]:
-        """Tokens, of which those not ``kept`` are zero."""
-        if self.bias is not None and ops.available(self.table):
-            return ops.lookup(self.table, self.bias, rows, values, kept)
-        n_members, n_rows, _ = self.table.shape
-        own_table = torch.arange(n_members, device=rows.device).view(-1, 1, 1) * n_rows
-        tokens = nn.functional.embedding(rows + own_table, self.table.flatten(0, 1))
-        tokens = tokens * values.unsqueeze(-1)
-        tokens = tokens if self.bias is None else tokens + self.bias
-        return tokens if kept is None else tokens * kept.unsqueeze(-1)
+        """``mask * (value * row + bias)`` of every token."""
+        return ops.lookup(self.table, self.bias, rows, values, mask)

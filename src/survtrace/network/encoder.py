@@ -8,22 +8,15 @@ from torch.nn.functional import selu
 from survtrace import ops
 from survtrace.network.attention import Attention
 from survtrace.network.member import Dropout, MemberLinear
-from survtrace.ops import Sizes
 
 
 class Encoder(nn.ModuleList):
-    """The layers, one after the other; by a kernel that does the same where there is one."""
+    """The layers, one after the other."""
 
     def forward(
         self, tokens: Float[Tensor, "member subject token width"]
     ) -> Float[Tensor, "member subject token width"]:
-        layers = [layer for layer in self if isinstance(layer, EncoderLayer)]
-        if ops.supports(tokens, layers[0].sizes, dropout=self.training and layers[0].drops):
-            weights = [layer.side_by_side() for layer in layers]
-            return ops.encode(tokens, weights, layers[0].sizes)
-        for layer in layers:
-            tokens = layer(tokens)
-        return tokens
+        return ops.encode(tokens, [layer for layer in self if isinstance(layer, EncoderLayer)])
 
 
 class EncoderLayer(nn.Module):
@@ -44,11 +37,15 @@ class EncoderLayer(nn.Module):
         self.expand = MemberLinear(n_members, width, hidden)
         self.contract = MemberLinear(n_members, hidden, width)
         self.dropout = Dropout(dropout)
-        self.sizes = Sizes(width, hidden, n_heads)
-        self.drops = dropout > 0 or attention_dropout > 0
+        self.sizes = ops.LayerSizes(width, hidden, n_heads)
 
-    def side_by_side(self) -> Float[Tensor, "member parameter"]:
-        """All parameters of the layer, a bias behind its weight, in the order they are used."""
+    @property
+    def uses_dropout(self) -> bool:
+        """Whether dropout acts in it now."""
+        return not (self.dropout.inactive and self.attention.dropout.inactive)
+
+    def flat_parameters(self) -> Float[Tensor, "member parameter"]:
+        """Concatenate all parameters, a bias behind its weight, in the order they are used."""
         maps = (self.attention.query_key_value, self.mix, self.expand, self.contract)
         return torch.cat([p.flatten(1) for m in maps for p in (m.weight, m.bias)], dim=1)
 

@@ -46,12 +46,15 @@ class RandomMask(nn.Module):
         self.probability = probability
 
     @property
-    def silent(self) -> bool:
+    def inactive(self) -> bool:
         """Whether everything is kept."""
         return not self.training or self.probability == 0
 
     def draw(self, shape: Sequence[int], device: torch.device) -> tuple[Int[Tensor, " n"], int]:
-        """Sixteen random bits for each number, and the threshold below which it is kept."""
+        """Draw sixteen random bits for each number, and the threshold below which it is kept.
+
+        Sixteen bits, and not a random float, since drawing them takes most of dropout's time.
+        """
         n_rows, *rest = shape
         first, last = 0, n_rows
         if self.part is not None:
@@ -60,30 +63,27 @@ class RandomMask(nn.Module):
         words = torch.empty(-(-n_rows * size // 4), dtype=torch.int64, device=device)
         bits = words.random_(-(2**63), None, generator=self.generator).view(torch.int16)
         threshold = round((1 - self.probability) * 2**16) - 2**15
-        return bits[first * size : last * size], threshold
+        return bits[first * size : last * size], min(threshold, 2**15 - 1)
 
 
 class Dropout(RandomMask):
     """Drops numbers and scales up the others."""
 
     def forward(self, x: Float[Tensor, "member *rest"]) -> Float[Tensor, "member *rest"]:
-        if self.silent:
+        if self.inactive:
             return x
         bits, threshold = self.draw(x.shape[1:], x.device)
-        scale = 1 / (1 - self.probability)
-        if ops.available(x):
-            return ops.dropout(x, bits, threshold, scale)
-        return x * torch.where(bits.view(x.shape[1:]) < threshold, scale, 0.0).to(x.dtype)
+        return ops.dropout(x, bits, threshold, scale=1 / (1 - self.probability))
 
 
 class TokenDropout(RandomMask):
-    """Silences whole tokens: the network learns to answer when a covariate says nothing."""
+    """Sets whole tokens to zero: the network learns to predict when a covariate is unknown."""
 
     def forward(
         self, rows: Int[Tensor, "member subject token"]
     ) -> Float[Tensor, "subject token"] | None:
         """1 for the tokens that are kept, 0 for the others; None where all are."""
-        if self.silent:
+        if self.inactive:
             return None
         bits, threshold = self.draw(rows.shape[1:], rows.device)
         return (bits < threshold).view(rows.shape[1:]).to(torch.float32)

@@ -1,29 +1,16 @@
-"""Parts of the network and the losses once more, fast: the same numbers, to rounding."""
+"""The operations that take most of the time, each in its plain form or by a kernel."""
 
-from survtrace.ops.dispatch import (
-    Outcomes,
-    Sizes,
-    available,
-    dropout,
-    encode,
-    lookup,
-    losses,
-    plain,
-    supports,
-    take,
-    update,
-)
+from survtrace.ops.dispatch import dropout, encode, gather, lookup, losses, update
+from survtrace.ops.support import LayerSizes, plain, reasons_for_plain
 
 __all__ = [
-    "Outcomes",
-    "Sizes",
-    "available",
+    "LayerSizes",
     "dropout",
     "encode",
+    "gather",
     "lookup",
     "losses",
     "plain",
-    "supports",
-    "take",
+    "reasons_for_plain",
     "update",
 ]

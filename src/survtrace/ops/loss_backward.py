@@ -1,4 +1,4 @@
-"""The way back from the three losses, the same on every device."""
+"""Backward of the three losses, the same on every device."""
 
 from typing import Any
 
@@ -7,11 +7,15 @@ from torch import Tensor
 
 
 class LossBackward(torch.autograd.Function):
-    """Forward finds the slopes of each part on its way; they are all that the way back needs."""
+    """A function of three losses whose forward saves the gradient of each by its logits.
+
+    Loss and gradient share their exponentials and logarithms; computing both at once saves a
+    second pass over the logits.
+    """
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]
-        """The slopes of each part, times what the part is worth."""
+        """Multiply the saved gradient of each loss by the gradient of the result by that loss."""
         causes, mortality, stay = ctx.saved_tensors
         return (
             causes * gradient[0].view(-1, 1, 1, 1),

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from survtrace import ops
 from survtrace.cohort.batch_source import BatchSource, EpochChunk
 from survtrace.errors import TrainingError, warn
 from survtrace.losses.objective import Tasks, survival_loss, task_weights
@@ -54,7 +55,7 @@ def train(
     group: ProcessGroup = ALONE,
 ) -> None:
     """Train all members together; each ends at its own best epoch, even if training breaks off."""
-    device = network.level.device
+    device = network.device
     state = begin(network, plan, batch_source.n_steps, history)
     stopping = state.stopping
     first = checkpoint.restore(state) if checkpoint else 0
@@ -157,12 +158,12 @@ def validation_loss(
 ) -> Float[Tensor, " member"]:
     """Survival loss of each member on its own validation subjects; the auxiliary tasks aside."""
     network.eval()
-    total = torch.zeros(len(members) + 1, device=network.level.device)
+    total = torch.zeros(len(members) + 1, device=network.device)
     for pool in batch_source.validation(members):
         for subjects in pool.order:
             own = group.own(subjects)
             if own.shape[1] > 0:
-                batch = pool.cohort.take(own)
+                batch = ops.gather(pool.cohort, own)
                 logits = network.cause_logits(batch.rows, batch.values)
                 total[:-1] += survival_loss(logits, batch) * own.shape[1]
                 total[-1] += own.shape[1]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool
 from torch import Tensor, nn
 
 from survtrace import ops
@@ -12,12 +12,6 @@ from survtrace.training.averaging import RunningAverage
 from survtrace.training.early_stopping import EarlyStopping
 from survtrace.training.flat_parameters import hold
 from survtrace.training.history import History
-
-
-def clip_by_member(gradient: Float[Tensor, "member parameter"], largest: float) -> None:
-    """Scale each member's gradient to a norm of at most ``largest``, in place."""
-    norm = gradient.norm(dim=1, keepdim=True)
-    gradient.mul_((largest / norm).clamp(max=1.0))
 
 
 @dataclass
@@ -38,30 +32,9 @@ class State:
             self.flat_parameters.grad = torch.zeros_like(self.flat_parameters)
         return self.flat_parameters.grad
 
-    @torch.no_grad()
     def advance(self, clip_norm: float) -> None:
         """Clip the gradient of each member, take a step of the optimiser, update the average."""
-        moments = self.optimiser.state.get(self.flat_parameters)
-        if moments and self.flat_parameters.is_cuda and ops.available(self.flat_parameters):
-            self._advance_at_once(clip_norm, moments)
-            return
-        clip_by_member(self.gradient, clip_norm)
-        self.optimiser.step()
-        self.average.update(self.flat_parameters)
-
-    def _advance_at_once(self, clip_norm: float, moments: dict[str, Tensor]) -> None:
-        """The same by a kernel; the optimiser's own memory is used."""
-        group, average = self.optimiser.param_groups[0], self.average
-        moments["step"] += 1
-        average.n_steps += 1
-        rates = (group["lr"], group["weight_decay"], *group["betas"], group["eps"])
-        ops.update(
-            self.flat_parameters.data,
-            self.gradient,
-            moments,
-            average.average,
-            [clip_norm, *rates, 1 / average.window],
-        )
+        ops.update(self.flat_parameters, self.gradient, self.optimiser, self.average, clip_norm)
 
     @torch.no_grad()
     def keep(self, members: Bool[Tensor, " member"]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -10,14 +11,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from survtrace import ops
 from survtrace.batch import Batch
-from survtrace.losses.objective import objective
 from survtrace.network.assembly import Logits
 from survtrace.training.flat_parameters import gather_gradients
 from survtrace.training.process_group import ProcessGroup
 from survtrace.training.state import State
 
 N_WARM = 3
+LOGGER = logging.getLogger("survtrace")
 
 
 class Step:
@@ -40,9 +42,9 @@ class Step:
         own = group.own(subjects)
         if group.size > 1:
             network.share_dropout(group.part(subjects.shape[1]))
-        batch = cohort.take(own)
+        batch = ops.gather(cohort, own)
         logits: Logits = network(batch.rows, batch.values)
-        parts = objective(*logits, batch, task_weight)
+        parts = ops.losses(*logits, batch, task_weight)
         if group.size > 1:
             parts = parts * (own.shape[1] / subjects.shape[1])
         gather_gradients(parts.sum(), network, state.gradient)
@@ -111,7 +113,8 @@ class GraphedStep:
                 graph.register_generator_state(generator)
             with torch.cuda.graph(graph):
                 parts = self.step(cohort, subjects, task_weight)
-        except RuntimeError:  # an operation that cannot be recorded
+        except RuntimeError as error:  # an operation that cannot be recorded
+            LOGGER.info("every step is launched anew: it could not be recorded (%s)", error)
             return None
         self.latest = cohort
         return CudaGraph(graph, cohort, subjects, task_weight, parts)

@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from survtrace import ops
 from survtrace.batch import Batch
 from survtrace.cohort.batch_source import BatchSource
 from survtrace.cohort.card import CohortCounts
@@ -78,7 +79,7 @@ def learn_unknown(
     """Take ``n_steps`` of Adam on the rows that say "unknown", at a rate that falls to zero."""
     if n_steps == 0 or len(unknown.learned) == 0:
         return
-    table, learned = network.embedding.table, unknown.learned.to(network.level.device)
+    table, learned = network.embedding.table, unknown.learned.to(network.device)
     rows = torch.nn.Parameter(table.detach()[:, learned])
     optimiser = torch.optim.Adam([rows], lr=LEARNING_RATE)
     falling = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, total_iters=n_steps)
@@ -103,6 +104,6 @@ def _batches(batch_source: BatchSource, n_members: int, n_steps: int) -> Iterato
             for subjects in pool.order:
                 if n_steps == 0:
                     return
-                yield pool.cohort.take(subjects)
+                yield ops.gather(pool.cohort, subjects)
                 n_steps -= 1
         epoch += 1

@@ -1,8 +1,10 @@
-"""Sixteen numbers side by side: what a processor adds or multiplies at once, as a numba type.
+"""A vector of sixteen float32 as a numba type; a position in the vector is called a lane.
 
-Kernels written with it treat sixteen subjects together, one in each lane, so that every
-instruction does full work however few tokens there are and however narrow they are. (numba keeps
-compiled kernels until their own file changes: after a change here, touch layer.py.)
+Why: a processor adds or multiplies a whole vector in one instruction, but compilers use that only
+for loops that are long enough, and a token is narrow. Kernels written with this type put one of
+sixteen subjects into each lane, so that every instruction does full work however few tokens there
+are and however narrow they are. (numba keeps compiled kernels until their own file changes: after
+a change here, touch layer.py.)
 """
 
 from __future__ import annotations
@@ -16,10 +18,10 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
-N_LANES = 16
+N_LANES = 16  # a register of AVX-512; where registers are narrower LLVM splits a vector in two
 NUMBERS = ir.VectorType(ir.FloatType(), N_LANES)
-WHOLE = ir.VectorType(ir.IntType(32), N_LANES)
-POWER = (  # of f^5 .. f^0 in 2^f
+INTEGERS = ir.VectorType(ir.IntType(32), N_LANES)
+COEFFICIENTS = (  # of f^5 .. f^0 in the polynomial for 2^f, f from -1/2 to 1/2
     0.0013276407262310386,
     0.009675540961325169,
     0.05550713464617729,
@@ -27,11 +29,13 @@ POWER = (  # of f^5 .. f^0 in 2^f
     0.6931469440460205,
     1.0000001192092896,
 )
-FAST = ("contract", "reassoc", "nsz", "arcp")  # fused and reordered, but NaN stays NaN
+# Products and sums may be fused and reordered; unlike with fastmath, NaN and infinity stay what
+# they are, so that a subject with broken values gets NaN and not a plausible number.
+FAST = ("contract", "reassoc", "nsz", "arcp")
 
 
 class Lanes(types.Type):  # type: ignore[misc]
-    """The numba type of sixteen float32."""
+    """The numba type of a vector of sixteen float32."""
 
     def __init__(self) -> None:
         super().__init__(name="Lanes")
@@ -47,8 +51,8 @@ LANES = Lanes()
 
 
 @intrinsic
-def load(typing: Any, array: Any, place: Any) -> Any:
-    """The sixteen numbers of a flat array that begin at a place."""
+def load(typing: Any, array: Any, index: Any) -> Any:
+    """Load sixteen numbers of a flat array, from an index on."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = _element(context, builder, signature.args[0], args[0], args[1])
@@ -60,8 +64,8 @@ def load(typing: Any, array: Any, place: Any) -> Any:
 
 
 @intrinsic
-def store(typing: Any, array: Any, place: Any, numbers: Any) -> Any:
-    """Write sixteen numbers to a flat array, from a place on."""
+def store(typing: Any, array: Any, index: Any, numbers: Any) -> Any:
+    """Store sixteen numbers in a flat array, from an index on."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = _element(context, builder, signature.args[0], args[0], args[1])
@@ -72,30 +76,30 @@ def store(typing: Any, array: Any, place: Any, numbers: Any) -> Any:
 
 
 @intrinsic
-def gather(typing: Any, array: Any, place: Any, stride: Any) -> Any:
-    """Sixteen numbers of a flat array, each a stride behind the one before."""
+def gather(typing: Any, array: Any, index: Any, stride: Any) -> Any:
+    """Load sixteen numbers of a flat array, each a stride behind the one before."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        numbers, place = ir.Constant(NUMBERS, ir.Undefined), args[1]
+        numbers, index = ir.Constant(NUMBERS, ir.Undefined), args[1]
         for lane in range(N_LANES):
-            number = builder.load(_element(context, builder, signature.args[0], args[0], place))
-            numbers = builder.insert_element(numbers, number, _number_of(lane))
-            place = builder.add(place, args[2])
+            number = builder.load(_element(context, builder, signature.args[0], args[0], index))
+            numbers = builder.insert_element(numbers, number, _lane_index(lane))
+            index = builder.add(index, args[2])
         return numbers
 
     return LANES(array, types.intp, types.intp), emit
 
 
 @intrinsic
-def scatter(typing: Any, array: Any, place: Any, stride: Any, numbers: Any) -> Any:
-    """Write sixteen numbers to a flat array, each a stride behind the one before."""
+def scatter(typing: Any, array: Any, index: Any, stride: Any, numbers: Any) -> Any:
+    """Store sixteen numbers in a flat array, each a stride behind the one before."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        place = args[1]
+        index = args[1]
         for lane in range(N_LANES):
-            number = builder.extract_element(args[3], _number_of(lane))
-            builder.store(number, _element(context, builder, signature.args[0], args[0], place))
-            place = builder.add(place, args[2])
+            number = builder.extract_element(args[3], _lane_index(lane))
+            builder.store(number, _element(context, builder, signature.args[0], args[0], index))
+            index = builder.add(index, args[2])
         return context.get_dummy_value()
 
     return types.void(array, types.intp, types.intp, LANES), emit
@@ -103,7 +107,7 @@ def scatter(typing: Any, array: Any, place: Any, stride: Any, numbers: Any) -> A
 
 @intrinsic
 def every(typing: Any, number: Any) -> Any:
-    """The same number in every lane."""
+    """Put the same number into every lane."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return _in_every_lane(builder, args[0])
@@ -112,8 +116,8 @@ def every(typing: Any, number: Any) -> Any:
 
 
 @intrinsic
-def spread(typing: Any, array: Any, place: Any) -> Any:
-    """One number of a flat array in every lane."""
+def spread(typing: Any, array: Any, index: Any) -> Any:
+    """Put one number of a flat array into every lane."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         number = builder.load(_element(context, builder, signature.args[0], args[0], args[1]))
@@ -124,10 +128,10 @@ def spread(typing: Any, array: Any, place: Any) -> Any:
 
 @intrinsic
 def total(typing: Any, numbers: Any) -> Any:
-    """The sum over lanes."""
+    """Sum over lanes, in pairs: the rounding does not depend on the compiler."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        parts = [builder.extract_element(args[0], _number_of(lane)) for lane in range(N_LANES)]
+        parts = [builder.extract_element(args[0], _lane_index(lane)) for lane in range(N_LANES)]
         while len(parts) > 1:
             parts = [builder.fadd(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
         return parts[0]
@@ -137,7 +141,7 @@ def total(typing: Any, numbers: Any) -> Any:
 
 @intrinsic
 def choose(typing: Any, numbers: Any, above: Any, otherwise: Any) -> Any:
-    """``above`` in the lanes whose number is above zero, ``otherwise`` in the others."""
+    """Take ``above`` in the lanes whose number is above zero, ``otherwise`` in the others."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         zero = ir.Constant(NUMBERS, [0.0] * N_LANES)
@@ -148,7 +152,7 @@ def choose(typing: Any, numbers: Any, above: Any, otherwise: Any) -> Any:
 
 @intrinsic
 def larger(typing: Any, a: Any, b: Any) -> Any:
-    """The larger of two, lane by lane."""
+    """Take the larger of two, lane by lane."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.select(builder.fcmp_ordered(">", *args), *args)
@@ -158,9 +162,10 @@ def larger(typing: Any, a: Any, b: Any) -> Any:
 
 @intrinsic
 def exp2(typing: Any, numbers: Any) -> Any:
-    """Two to the power of the numbers, to 2e-7 of it; what is below 2^-126 is that.
+    """Raise two to the power of the numbers, to a relative error of 2e-7; at least 2^-126.
 
     2^x = 2^n 2^f with n = round(x); 2^f by a polynomial of least largest error on [-1/2, 1/2].
+    Why not the library's exp: it takes one number at a time, and softmax and SELU need one each.
     """
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -169,35 +174,39 @@ def exp2(typing: Any, numbers: Any) -> Any:
 
         low = constant(-126.0)
         x = builder.select(builder.fcmp_ordered("<", args[0], low), low, args[0])
-        big = constant(1.5 * 2**23 + 127)  # once added, the last bits are the rounded exponent
+        # Above 2^23 a float has no bits left for a fraction: adding this number rounds x to n, and
+        # the last bits of the sum are n + 127, which is how a float stores the exponent of 2^n.
+        big = constant(1.5 * 2**23 + 127)
         shifted = builder.fadd(x, big)
         f = builder.fsub(x, builder.fsub(shifted, big))
-        p = constant(POWER[0])
-        for coefficient in POWER[1:]:
+        p = constant(COEFFICIENTS[0])
+        for coefficient in COEFFICIENTS[1:]:
             p = builder.fadd(builder.fmul(p, f, flags=FAST), constant(coefficient), flags=FAST)
-        exponent = builder.shl(builder.bitcast(shifted, WHOLE), ir.Constant(WHOLE, [23] * N_LANES))
+        exponent = builder.shl(
+            builder.bitcast(shifted, INTEGERS), ir.Constant(INTEGERS, [23] * N_LANES)
+        )
         return builder.fmul(p, builder.bitcast(exponent, NUMBERS), flags=FAST)
 
     return LANES(LANES), emit
 
 
-def _element(context: Any, builder: Any, kind: Any, array: Any, place: Any) -> Any:
-    """Pointer to an element of a flat array, its bounds unchecked."""
+def _element(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
+    """Point to an element of a flat array; bounds are not checked, as in all numba kernels."""
     data = cgutils.create_struct_proxy(kind)(context, builder, array).data
-    return builder.gep(data, [place])
+    return builder.gep(data, [index])
 
 
 def _in_every_lane(builder: Any, number: Any) -> Any:
-    first = builder.insert_element(ir.Constant(NUMBERS, ir.Undefined), number, _number_of(0))
-    return builder.shuffle_vector(first, first, ir.Constant(WHOLE, [0] * N_LANES))
+    first = builder.insert_element(ir.Constant(NUMBERS, ir.Undefined), number, _lane_index(0))
+    return builder.shuffle_vector(first, first, ir.Constant(INTEGERS, [0] * N_LANES))
 
 
-def _number_of(lane: int) -> Any:
+def _lane_index(lane: int) -> Any:
     return ir.Constant(ir.IntType(32), lane)
 
 
 def _operate(name: str) -> Callable[..., Any]:
-    """An operation of the processor on two sixteens."""
+    """Make the operation of the processor on two vectors."""
 
     @intrinsic
     def operation(typing: Any, a: Any, b: Any) -> Any:
@@ -210,6 +219,7 @@ def _operate(name: str) -> Callable[..., Any]:
 
 
 def _define(symbol: Callable[..., Any], name: str) -> None:
+    """Let kernels write ``a + b`` for two vectors."""
     operation = _operate(name)
 
     def apply(a: Any, b: Any) -> Any:

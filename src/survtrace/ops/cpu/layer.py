@@ -3,9 +3,11 @@
 The mathematics of `survtrace.network.encoder`, written out. All that a block of sixteen subjects
 needs stays in the core's cache, from the first product to the last.
 
-A *sheet* is a flat array laid out (feature, token, lane): the numbers of feature i and token t
-begin at ``(i * n_tokens + t) * N_LANES``. A member's parameters of a layer are one flat array too,
-in the order of `Places`.
+A *sheet* holds the tokens of a block of sixteen subjects as a flat array laid out (feature, token,
+lane), a subject in each lane (see `lanes`): the numbers of feature i and token t begin at
+``(i * n_tokens + t) * N_LANES``. The lane comes last so that one instruction loads the same number
+of all sixteen subjects. A member's parameters of a layer are one flat array too, in the order of
+`Places`. In all loops below ``s`` is the length of a sheet's feature, ``n_tokens * N_LANES``.
 """
 
 from __future__ import annotations
@@ -67,20 +69,22 @@ def forward(
 ) -> None:
     """Run the layer over blocks: ``weights`` is flat, the others are (block, sheet).
 
-    What attention and the residual sum gave is kept for the way back, where there is room for it.
+    ``attended`` and ``residual`` are kept for backward if they have a sheet for each block; with a
+    single sheet, every block overwrites it. The other products are computed again in backward:
+    that costs less than to write them to memory and read them back.
     """
     sheet, at = n_tokens * N_LANES, places(width, hidden)
     qkv, inner = np.empty(3 * width * sheet, F32), np.empty(hidden * sheet, F32)
     row = np.empty(sheet, F32)
     for block in range(len(x)):
-        own, summed, result = x[block], residual[block % len(residual)], out[block]
+        tokens, summed, result = x[block], residual[block % len(residual)], out[block]
         by_attention = attended[block % len(attended)]
-        _project(own, weights, qkv, width, 3 * width, n_tokens)
+        _project(tokens, weights, qkv, width, 3 * width, n_tokens)
         _attend(qkv, by_attention, row, n_tokens, width, n_heads)
-        _start(summed, weights[at.mix + width * width :], own, n_tokens)
+        _start(summed, weights[at.mix + width * width :], tokens, n_tokens)
         _add_product(summed, by_attention, weights[at.mix :], width, width, n_tokens)
         _selu(summed)
-        _project(own, weights[at.expand :], inner, width, hidden, n_tokens)
+        _project(tokens, weights[at.expand :], inner, width, hidden, n_tokens)
         _selu(inner)
         _start(result, weights[at.contract + hidden * width :], summed, n_tokens)
         _add_product(result, inner, weights[at.contract :], hidden, width, n_tokens)
@@ -110,24 +114,25 @@ def backward(
     d_qkv, d_attended = np.empty(3 * width * sheet, F32), np.empty(width * sheet, F32)
     d_inner = np.empty(hidden * sheet, F32)
     shares, d_scores = np.empty(n_tokens * sheet, F32), np.empty(n_tokens * sheet, F32)
+    # Sums by lane: adding up the lanes once at the end saves doing it for every block.
     sums = np.zeros(at.end * N_LANES, F32)
     for block in range(len(x)):
-        own, d = x[block], gradient[block]
-        _project(own, weights, qkv, width, 3 * width, n_tokens)
-        _project(own, weights[at.expand :], inner, width, hidden, n_tokens)
+        tokens, d = x[block], gradient[block]
+        _project(tokens, weights, qkv, width, 3 * width, n_tokens)
+        _project(tokens, weights[at.expand :], inner, width, hidden, n_tokens)
         _selu(inner)
         _times_slope(d, out[block])
         _add_outer(sums[at.contract * N_LANES :], inner, d, hidden, width, n_tokens)
         d_inner[:] = 0
         _add_product(d_inner, d, transposed[at.contract :], width, hidden, n_tokens)
         _times_slope(d_inner, inner)
-        _add_outer(sums[at.expand * N_LANES :], own, d_inner, width, hidden, n_tokens)
+        _add_outer(sums[at.expand * N_LANES :], tokens, d_inner, width, hidden, n_tokens)
         _times_slope(d, residual[block])
         _add_outer(sums[at.mix * N_LANES :], attended[block], d, width, width, n_tokens)
         d_attended[:] = 0
         _add_product(d_attended, d, transposed[at.mix :], width, width, n_tokens)
         _attend_back(qkv, d_attended, d_qkv, row, shares, d_scores, n_tokens, width, n_heads)
-        _add_outer(sums, own, d_qkv, width, 3 * width, n_tokens)
+        _add_outer(sums, tokens, d_qkv, width, 3 * width, n_tokens)
         _add_product(d, d_inner, transposed[at.expand :], hidden, width, n_tokens)
         _add_product(d, d_qkv, transposed, 3 * width, width, n_tokens)
     for number in range(at.end):
@@ -184,7 +189,11 @@ def _start(out: Any, bias: Any, other: Any, n_tokens: int) -> None:
 
 @njit(nogil=True, cache=True)
 def _add_product(out: Any, x: Any, weight: Any, n_in: int, n_out: int, n_tokens: int) -> None:
-    """Add ``weight[i, j] * x[i]``, summed over i, to every feature j: eight sums in registers."""
+    """Add ``weight[i, j] * x[i]``, summed over i, to every feature j.
+
+    Eight features at a time, written out: each ``x[i]`` that is loaded serves eight products, and
+    the eight sums stay in registers; in an array they would go to memory and back for every i.
+    """
     s = n_tokens * N_LANES
     for j in range(0, n_out, 8):
         for t in range(0, s, N_LANES):
@@ -197,15 +206,15 @@ def _add_product(out: Any, x: Any, weight: Any, n_in: int, n_out: int, n_tokens:
                 load(out, p + 3 * s),
             )
             for i in range(n_in):
-                own, w = load(x, i * s + t), i * n_out + j
-                a0 = a0 + spread(weight, w) * own
-                a1 = a1 + spread(weight, w + 1) * own
-                a2 = a2 + spread(weight, w + 2) * own
-                a3 = a3 + spread(weight, w + 3) * own
-                a4 = a4 + spread(weight, w + 4) * own
-                a5 = a5 + spread(weight, w + 5) * own
-                a6 = a6 + spread(weight, w + 6) * own
-                a7 = a7 + spread(weight, w + 7) * own
+                x_i, w = load(x, i * s + t), i * n_out + j
+                a0 = a0 + spread(weight, w) * x_i
+                a1 = a1 + spread(weight, w + 1) * x_i
+                a2 = a2 + spread(weight, w + 2) * x_i
+                a3 = a3 + spread(weight, w + 3) * x_i
+                a4 = a4 + spread(weight, w + 4) * x_i
+                a5 = a5 + spread(weight, w + 5) * x_i
+                a6 = a6 + spread(weight, w + 6) * x_i
+                a7 = a7 + spread(weight, w + 7) * x_i
             _store4(out, o, s, a0, a1, a2, a3)
             _store4(out, p, s, a4, a5, a6, a7)
 
@@ -220,7 +229,11 @@ def _store4(out: Any, place: int, stride: int, a: Any, b: Any, c: Any, d: Any) -
 
 @njit(nogil=True, cache=True)
 def _add_outer(sums: Any, x: Any, d: Any, n_in: int, n_out: int, n_tokens: int) -> None:
-    """Add ``x[i] * d[j]`` over tokens to the sums of weight (i, j), and ``d[j]`` to its bias's."""
+    """Add ``x[i] * d[j]`` over tokens to the sums of weight (i, j), and ``d[j]`` to its bias's.
+
+    Four by four weights at a time, written out: eight loads serve sixteen products, whose sums
+    stay in registers until all tokens are added up.
+    """
     s = n_tokens * N_LANES
     for i in range(0, n_in, 4):
         for j in range(0, n_out, 4):
@@ -261,14 +274,19 @@ def _selu(x: Any) -> None:
     """SELU in place."""
     zero, scale, low, log2_e = every(F32(0)), every(SCALE), every(SCALE * ALPHA), every(LOG2_E)
     for place in range(0, len(x), N_LANES):
-        own = load(x, place)
-        below = low * exp2(choose(own, zero, own * log2_e)) - low
-        store(x, place, choose(own, scale * own, below))
+        number = load(x, place)
+        # exp(x) = 2^(x log2(e)). Of numbers above zero it is not needed, and could be infinite.
+        below = low * exp2(choose(number, zero, number * log2_e)) - low
+        store(x, place, choose(number, scale * number, below))
 
 
 @njit(nogil=True, cache=True)
 def _times_slope(d: Any, y: Any) -> None:
-    """Multiply a gradient by the slope of SELU, read from its output."""
+    """Multiply a gradient by the slope of SELU.
+
+    It is read from the output: below zero ``y = low * exp(x) - low``, whose slope is ``y + low``.
+    Neither the input is needed nor another exponential.
+    """
     scale, low = every(SCALE), every(SCALE * ALPHA)
     for place in range(0, len(d), N_LANES):
         out = load(y, place)
@@ -298,7 +316,10 @@ def _attend_back(
     width: int,
     n_heads: int,
 ) -> None:
-    """Gradient by queries, keys and values; shares and scores are (query token, key token)."""
+    """Gradient by queries, keys and values; shares and scores are (query token, key token).
+
+    The shares of attention are computed again: keeping them would take n_tokens times the memory.
+    """
     s, size = n_tokens * N_LANES, width // n_heads
     scale = every(F32(1 / np.sqrt(size)))
     for q in range(0, width * s, size * s):
@@ -320,7 +341,10 @@ def _attend_back(
 
 @njit(nogil=True, cache=True)
 def _share(qkv: Any, query: int, key: int, out: Any, place: int, size: int, n_tokens: int) -> None:
-    """Attention of one token to every token, which sums to one."""
+    """Attention of one token to every token, which sums to one.
+
+    The largest score is taken off all of them first, so that no exponential overflows.
+    """
     last = place + n_tokens * N_LANES
     _inner(out, place, qkv, query, qkv, key, size, n_tokens)
     scale, most = every(F32(LOG2_E / np.sqrt(size))), load(out, place)
@@ -340,7 +364,10 @@ def _share(qkv: Any, query: int, key: int, out: Any, place: int, size: int, n_to
 def _inner(
     out: Any, place: int, x: Any, at_x: int, y: Any, at_y: int, size: int, n_tokens: int
 ) -> None:
-    """Inner products of one token of x with every token of y, four features at a time."""
+    """Inner products of one token of x with every token of y.
+
+    Four features at a time: the sum of a token is loaded and stored once for four products.
+    """
     s = n_tokens * N_LANES
     for t in range(place, place + s, N_LANES):
         store(out, t, every(F32(0)))
@@ -369,15 +396,18 @@ def _average(
     size: int,
     n_tokens: int,
 ) -> None:
-    """Sums over the tokens of y, each times its share, four features at a time."""
+    """Sums over the tokens of y, each times its share.
+
+    Four features at a time: each share that is loaded serves four products.
+    """
     s = n_tokens * N_LANES
     for d in range(0, size // 4 * 4 * s, 4 * s):
         zero = every(F32(0))
         a, b, c, e = zero, zero, zero, zero
         for t in range(n_tokens):
-            own, p = load(share, at_share + t * stride), at_y + d + t * N_LANES
-            a, b = a + own * load(y, p), b + own * load(y, p + s)
-            c, e = c + own * load(y, p + 2 * s), e + own * load(y, p + 3 * s)
+            f, p = load(share, at_share + t * stride), at_y + d + t * N_LANES
+            a, b = a + f * load(y, p), b + f * load(y, p + s)
+            c, e = c + f * load(y, p + 2 * s), e + f * load(y, p + 3 * s)
         _store4(out, place + d, s, a, b, c, e)
     for d in range(size // 4 * 4 * s, size * s, s):
         a = every(F32(0))

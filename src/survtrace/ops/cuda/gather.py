@@ -1,4 +1,7 @@
-"""The rows of some subjects from all columns of a cohort, in one kernel."""
+"""The rows of some subjects from all columns of a cohort, in one kernel.
+
+Why a kernel: torch launches one for each column, and each takes longer to launch than to run.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,19 @@ from torch import Tensor
 SUBJECTS = 32
 
 
-def take(columns: Sequence[Tensor], subjects: Tensor) -> list[Tensor]:
-    """The rows of every column, (member, row, ...)."""
+def gather(columns: Sequence[Tensor], subjects: Tensor) -> list[Tensor]:
+    """Take the rows of every column, (member, row, ...)."""
     subjects = subjects.contiguous()
     out = [column.new_empty(*subjects.shape, *column.shape[1:]) for column in columns]
     widths = [column[0].numel() for column in columns]
     padded = triton.next_power_of_2(max(widths))
     grid = (triton.cdiv(subjects.numel(), SUBJECTS),)
-    take_kernel[grid](subjects, *columns, *out, subjects.numel(), *widths, padded, SUBJECTS)
+    gather_kernel[grid](subjects, *columns, *out, subjects.numel(), *widths, padded, SUBJECTS)
     return out
 
 
 @triton.jit
-def take_kernel(
+def gather_kernel(
     subjects_at,
     a,
     b,
@@ -53,26 +56,26 @@ def take_kernel(
     WIDTH: tl.constexpr,
     SUBJECTS: tl.constexpr,
 ):
-    """Copy some rows of eight columns."""
+    """Copy some rows of eight columns; Triton takes no list of pointers, hence one name each."""
     row = tl.program_id(0) * SUBJECTS + tl.arange(0, SUBJECTS)
-    there = row < n
-    subject = tl.load(subjects_at + row, there, 0)
-    _copy(a, to_a, subject, row, there, n_a, WIDTH)
-    _copy(b, to_b, subject, row, there, n_b, WIDTH)
-    _copy(c, to_c, subject, row, there, n_c, WIDTH)
-    _copy(d, to_d, subject, row, there, n_d, WIDTH)
-    _copy(e, to_e, subject, row, there, n_e, WIDTH)
-    _copy(f, to_f, subject, row, there, n_f, WIDTH)
-    _copy(g, to_g, subject, row, there, n_g, WIDTH)
-    _copy(h, to_h, subject, row, there, n_h, WIDTH)
+    valid = row < n
+    subject = tl.load(subjects_at + row, valid, 0)
+    _copy(a, to_a, subject, row, valid, n_a, WIDTH)
+    _copy(b, to_b, subject, row, valid, n_b, WIDTH)
+    _copy(c, to_c, subject, row, valid, n_c, WIDTH)
+    _copy(d, to_d, subject, row, valid, n_d, WIDTH)
+    _copy(e, to_e, subject, row, valid, n_e, WIDTH)
+    _copy(f, to_f, subject, row, valid, n_f, WIDTH)
+    _copy(g, to_g, subject, row, valid, n_g, WIDTH)
+    _copy(h, to_h, subject, row, valid, n_h, WIDTH)
 
 
 @triton.jit
-def _copy(x, to, subject, row, there, n: tl.constexpr, WIDTH: tl.constexpr):
+def _copy(x, to, subject, row, valid, n: tl.constexpr, WIDTH: tl.constexpr):
     if n == 1:
-        tl.store(to + row, tl.load(x + subject, there), there)
+        tl.store(to + row, tl.load(x + subject, valid), valid)
     else:
         column = tl.arange(0, WIDTH)
-        both = there[:, None] & (column < n)[None, :]
-        numbers = tl.load(x + subject[:, None] * n + column[None, :], both)
-        tl.store(to + row[:, None] * n + column[None, :], numbers, both)
+        valid_cells = valid[:, None] & (column < n)[None, :]
+        numbers = tl.load(x + subject[:, None] * n + column[None, :], valid_cells)
+        tl.store(to + row[:, None] * n + column[None, :], numbers, valid_cells)

@@ -35,10 +35,9 @@ def by_layers(made, tokens):
         return made(tokens)
 
 
-def by_kernel(module):
+def by_kernel(kernels):
     def run(made, tokens):
-        sides = [layer.side_by_side() for layer in made]
-        return module.Stack.apply(tokens, made[0].sizes, *sides)
+        return kernels.encode(tokens, made[0].sizes, [layer.flat_parameters() for layer in made])
 
     return run
 
@@ -70,15 +69,15 @@ def check(run, sizes):
 
 
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
-def test_the_kernel_gives_what_the_layers_give(module, sizes):
+def test_the_kernel_gives_what_the_layers_give(kernels, sizes):
     """Numbers and gradients, as exact as those of the layers are."""
-    check(by_kernel(module("stack")), sizes)
+    check(by_kernel(kernels), sizes)
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("sizes", [*SIZES, *ODD], ids=str)
 def test_one_thread_or_several_share_the_work(sizes, n_threads, monkeypatch):
-    monkeypatch.setattr("survtrace.ops.cpu.stack.ENOUGH", 1)
+    monkeypatch.setattr("survtrace.threads.TOKENS_PER_THREAD", 1)
     before = torch.get_num_threads()
     torch.set_num_threads(n_threads)
     try:
@@ -87,29 +86,29 @@ def test_one_thread_or_several_share_the_work(sizes, n_threads, monkeypatch):
         torch.set_num_threads(before)
 
 
-def test_the_same_work_gives_the_same_numbers_to_the_bit(module):
+def test_the_same_work_gives_the_same_numbers_to_the_bit(kernels):
     made, tokens = encoder(2, 16, 2, 16, 2), torch.randn(2, 5, 4, 16)
-    run = by_kernel(module("stack"))
+    run = by_kernel(kernels)
     first, again = (outputs_and_gradients(run, made, tokens, tokens) for _ in range(2))
     assert all(torch.equal(first[name], again[name]) for name in first)
 
 
-def test_extreme_scores_stay_finite(module):
+def test_extreme_scores_stay_finite(kernels):
     made, tokens = encoder(1, 16, 1, 16, 1), 1e4 * torch.randn(1, 5, 4, 16)
-    out = by_kernel(module("stack"))(made, tokens)
+    out = by_kernel(kernels)(made, tokens)
     torch.testing.assert_close(out, by_layers(made, tokens), rtol=1e-3, atol=1e-2)
 
 
 @pytest.mark.parametrize("bad", [torch.nan, torch.inf])
-def test_what_is_no_number_stays_none_and_harms_no_other_subject(module, bad):
+def test_what_is_no_number_stays_none_and_harms_no_other_subject(kernels, bad):
     made, tokens = encoder(1, 16, 2, 16, 2), torch.randn(1, 20, 3, 16)
-    run = by_kernel(module("stack"))
+    run = by_kernel(kernels)
     with torch.no_grad(), np.errstate(invalid="ignore", over="ignore"):
         expected = run(made, tokens)
         tokens[0, 4, 1, 2] = bad
         out = run(made, tokens)
     assert not torch.isfinite(out[0, 4]).all()
-    if "cpu" in module("stack").__name__:  # on a GPU the plain layers answer for such subjects
+    if "cpu" in kernels.__name__:  # on a GPU the plain layers answer for such subjects
         others = [s for s in range(20) if s != 4]
         torch.testing.assert_close(out[:, others], expected[:, others])
 
@@ -126,12 +125,12 @@ def test_what_is_no_number_stays_none_and_harms_no_other_subject(module, bad):
     ids=["narrow", "odd hidden size", "dropout", "attention dropout", "double"],
 )
 def test_what_the_kernel_cannot_do_is_left_to_the_layers(made, tokens):
-    assert "Stack" not in made.train()(tokens).grad_fn.name()
+    assert "EncoderFunction" not in made.train()(tokens).grad_fn.name()
 
 
 def test_with_dropout_the_kernel_predicts_all_the_same():
     made, tokens = encoder(1, 8, 2, 8, 1, dropout=0.5).eval(), torch.randn(1, 3, 2, 8)
-    assert "Stack" in made(tokens).grad_fn.name()
+    assert "EncoderFunction" in made(tokens).grad_fn.name()
 
 
 def test_without_gradients_the_numbers_are_the_same():
@@ -142,7 +141,7 @@ def test_without_gradients_the_numbers_are_the_same():
 
 
 def test_a_forked_process_starts_threads_of_its_own(monkeypatch):
-    monkeypatch.setattr("survtrace.ops.cpu.stack.ENOUGH", 1)
+    monkeypatch.setattr("survtrace.threads.TOKENS_PER_THREAD", 1)
     made, tokens = encoder(2, 8, 2, 16, 1), torch.randn(2, 40, 4, 8)
     before = torch.get_num_threads()
     torch.set_num_threads(2)

@@ -6,8 +6,13 @@ from survtrace import SurvTRACE
 from survtrace.cohort.batch_source import MemorySource
 from survtrace.cohort.prepare import prepare
 from survtrace.losses.hazard import exposure
-from survtrace.losses.level import count_events
-from survtrace.training.level import recalibrate
+from survtrace.training.recalibration import count_events, recalibrate, recalibration_factors
+
+GENERATOR = torch.Generator().manual_seed(0)
+INTERVAL = torch.randint(0, 3, (200,), generator=GENERATOR)
+FRACTION = torch.rand(200, generator=GENERATOR)
+EVENT = torch.randint(0, 3, (200,), generator=GENERATOR)
+WEIGHT = torch.rand(200, generator=GENERATOR) + 0.5
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +41,7 @@ def batch_source(ready, chunk=4096):
 def expected_and_observed(network, ready):
     batch = ready.cohort.take(torch.from_numpy(ready.draws.training))
     logits = network.cause_logits(batch.rows, batch.values)
-    hazard = torch.nn.functional.softplus(logits) * network.level
+    hazard = torch.nn.functional.softplus(logits) * network.recalibration_factor
     lived = exposure(batch.interval, batch.fraction, 3)
     expected = (hazard * lived.unsqueeze(2)).sum(1)
     return expected, count_events(batch.interval, batch.event, batch.weight, 3, 3)
@@ -46,7 +51,7 @@ def expected_and_observed(network, ready):
 def test_afterwards_expected_events_are_the_observed_ones(parts, chunk):
     network, ready = parts
     with torch.no_grad():
-        network.level.fill_(1.0)
+        network.recalibration_factor.fill_(1.0)
         for head in network.causes.heads:
             head.outer.bias += 0.7
     recalibrate(network, batch_source(ready, chunk))
@@ -54,12 +59,12 @@ def test_afterwards_expected_events_are_the_observed_ones(parts, chunk):
     assert ((expected - observed).abs() <= 0.5).all()
 
 
-def test_it_forgets_an_earlier_level(parts):
+def test_it_forgets_an_earlier_factor(parts):
     network, ready = parts
     recalibrate(network, batch_source(ready))
-    once = network.level.clone()
+    once = network.recalibration_factor.clone()
     recalibrate(network, batch_source(ready))
-    torch.testing.assert_close(network.level, once)
+    torch.testing.assert_close(network.recalibration_factor, once)
 
 
 @pytest.mark.parametrize(
@@ -80,18 +85,41 @@ def test_it_is_done_where_weights_depend_on_the_outcome_or_when_asked(
 ):
     est = SurvTRACE(**{**tiny, "ips": ips, "recalibrate": setting, "max_epochs": 1})
     est.fit(*three_causes)
-    assert bool((est.network_.level != 1).any()) == done
+    assert bool((est.network_.recalibration_factor != 1).any()) == done
 
 
 def test_a_recalibrated_fit_expects_as_many_events_as_it_saw(three_causes, tiny):
     X, y = three_causes
-    levels = {}
+    ratios = {}
     for setting in (True, False):
         settings = {**tiny, "ips": "paper", "recalibrate": setting, "max_epochs": 3, "lr": 0.02}
         est = SurvTRACE(**settings).fit(X, y)
         times = np.minimum(y["duration"], est.time_grid_[-1])
         hazard = est.predict_cumulative_hazard_function(X, times)
         own = hazard[np.arange(len(X)), :, np.arange(len(X))].sum()
-        levels[setting] = own / (y["event"] > 0).sum()
-    assert levels[True] == pytest.approx(1, abs=0.1)
-    assert abs(levels[False] - 1) > abs(levels[True] - 1)
+        ratios[setting] = own / (y["event"] > 0).sum()
+    assert ratios[True] == pytest.approx(1, abs=0.1)
+    assert abs(ratios[False] - 1) > abs(ratios[True] - 1)
+
+
+def test_events_are_counted_by_cause_and_interval_with_their_weights():
+    counts = count_events(INTERVAL, EVENT, WEIGHT, 2, 3)
+    for cause in (1, 2):
+        for interval in range(3):
+            here = (cause == EVENT) & (interval == INTERVAL)
+            torch.testing.assert_close(counts[cause - 1, interval], WEIGHT[here].sum())
+
+
+def test_members_are_counted_apart():
+    both = torch.stack([INTERVAL, INTERVAL.flip(0)])
+    events, weights = EVENT.expand(2, -1), WEIGHT.expand(2, -1)
+    counts = count_events(both, events, weights, 2, 3)
+    torch.testing.assert_close(counts[1], count_events(both[1], EVENT, WEIGHT, 2, 3))
+
+
+def test_factors_bring_expected_to_observed_within_half_an_event():
+    expected, observed = torch.rand(2, 3) * 50, torch.rand(2, 3) * 50
+    factor = recalibration_factors(expected, observed)
+    assert ((expected * factor - observed).abs() <= 0.5 * (1 + factor)).all()
+    assert (recalibration_factors(expected, torch.zeros(2, 3)) > 0).all()
+    assert torch.isfinite(recalibration_factors(torch.zeros(2, 3), observed)).all()

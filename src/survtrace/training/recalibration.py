@@ -1,8 +1,29 @@
-"""The level of the hazards, set right after weighted training: events observed over expected."""
+"""Recalibrates the hazards after weighted training: events observed over events expected."""
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+
+from survtrace import ops
+from survtrace.cohort.batch_source import MemorySource
+from survtrace.losses.hazard import exposure
+from survtrace.network.assembly import Network
+
+
+@torch.no_grad()
+def recalibrate(network: Network, batch_source: MemorySource) -> None:
+    """Fit one factor per member, cause and interval on the unweighted training rows."""
+    n_causes, n_intervals = network.shape.n_causes, network.shape.n_intervals
+    factor = network.recalibration_factor
+    expected, observed = torch.zeros_like(factor.squeeze(1)), torch.zeros_like(factor.squeeze(1))
+    for subjects in torch.split(batch_source.own[0], batch_source.chunk, dim=1):
+        batch = ops.gather(batch_source.cohort, subjects)
+        logits = network.cause_logits(batch.rows, batch.values)
+        lived = exposure(batch.interval, batch.fraction, n_intervals) * batch.weight.unsqueeze(-1)
+        hazard = torch.nn.functional.softplus(logits)
+        expected += torch.einsum("mski,msi->mki", hazard, lived)
+        observed += count_events(batch.interval, batch.event, batch.weight, n_causes, n_intervals)
+    factor.copy_(recalibration_factors(expected, observed).unsqueeze(1))
 
 
 def count_events(
@@ -27,7 +48,7 @@ def count_events(
     return struck.transpose(-2, -1) @ here
 
 
-def level_factors(
+def recalibration_factors(
     expected: Float[Tensor, "*member cause interval"],
     observed: Float[Tensor, "*member cause interval"],
 ) -> Float[Tensor, "*member cause interval"]:
@@ -38,7 +59,7 @@ def level_factors(
 
     Examples
     --------
-    >>> level_factors(torch.tensor([[19.5]]), torch.tensor([[39.5]]))
+    >>> recalibration_factors(torch.tensor([[19.5]]), torch.tensor([[39.5]]))
     tensor([[2.]])
     """
     return (observed + 0.5) / (expected + 0.5)
