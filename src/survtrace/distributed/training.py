@@ -5,15 +5,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from survtrace.cohort.prepare import Prepared
-from survtrace.cohort.prepare_files import prepare_streamed
+from survtrace.cohort.batch_source import BatchSource
+from survtrace.cohort.prepare import Cohort
 from survtrace.distributed.cluster import (
     cluster,
     environment,
@@ -21,12 +20,15 @@ from survtrace.distributed.cluster import (
     require_shared,
     require_workers,
 )
-from survtrace.distributed.ingestion import collect_statistics, shared_records
-from survtrace.distributed.worker import Arrays, Task, work
+from survtrace.distributed.ingestion import ClusterPasses
+from survtrace.distributed.worker import Task, work
 from survtrace.errors import SettingError, SurvtraceError, TrainingError
 from survtrace.estimator import SurvTRACE
-from survtrace.threads import threads
+from survtrace.network.assembly import Network
 from survtrace.training.checkpoint import Checkpoint
+from survtrace.training.fit import fingerprint
+from survtrace.training.history import History
+from survtrace.training.loop import Plan
 
 # Ray looks at its workers every two seconds, which an epoch of a small table would wait for.
 LOOK_OFTEN = {"RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.2"}
@@ -81,19 +83,41 @@ def fit(
         cluster(n_workers * cpus_per_worker, n_workers if use_gpu else 0),
         our_errors(),
         _kept_in(storage or est.checkpoint_dir) as folder,
-        est._ready(X, y, sample_weight, eval_set, _streaming_to(folder)) as (prepared, plan),
-        threads(est.n_threads),
     ):
         from ray.train import ScalingConfig
 
-        _require_shares(min(plan.batch_size, prepared.n_training), n_workers)
-        task = Task(est._shape(prepared), plan, est._fingerprint(prepared, plan), est.n_threads)
         scaling = ScalingConfig(
             num_workers=n_workers, use_gpu=use_gpu, resources_per_worker=resources
         )
-        result = _run(task, prepared, scaling, folder, max_failures)
-        _take_over(est, prepared, task, result)
-    return est
+        training = partial(
+            _train_on_workers, scaling=scaling, folder=folder, max_failures=max_failures
+        )
+        passes = ClusterPasses(folder)
+        return est._fit(X, y, sample_weight, eval_set, passes=passes, training=training)
+
+
+def _train_on_workers(
+    network: Network,
+    batch_source: BatchSource,
+    cohort: Cohort,
+    plan: Plan,
+    settings: Any,
+    history: History,
+    *,
+    scaling: Any,
+    folder: str,
+    max_failures: int,
+) -> None:
+    """Train a network on the workers, and load what they have learned."""
+    _require_shares(min(plan.batch_size, batch_source.n_training), scaling.num_workers)
+    task = Task(network.shape, plan, fingerprint(settings, cohort, plan), settings.n_threads)
+    result = _run(task, cohort, scaling, folder, max_failures)
+    if result.checkpoint is not None:
+        with result.checkpoint.as_directory() as saved:
+            Checkpoint(saved, task.fingerprint).load(network, history)
+    if isinstance(result.return_value, SurvtraceError):
+        raise result.return_value
+    history.interrupted = False
 
 
 def _require_shares(batch_size: int, n_workers: int) -> None:
@@ -102,12 +126,6 @@ def _require_shares(batch_size: int, n_workers: int) -> None:
             f"every batch must have a subject for each worker; got {batch_size} for {n_workers}. "
             "Raise batch_size, or take fewer workers."
         )
-
-
-def _streaming_to(folder: str) -> Any:
-    """How a cohort too large for memory is prepared: by the cluster, on storage that all share."""
-    keep = partial(shared_records, folder=folder)
-    return partial(prepare_streamed, take=collect_statistics, keep=keep)
 
 
 @contextmanager
@@ -121,20 +139,19 @@ def _kept_in(storage: str | Path | None) -> Iterator[str]:
         yield str(storage) if "://" in str(storage) else str(Path(storage).absolute())
 
 
-def _run(task: Task, cohort: Any, scaling: Any, folder: str, max_failures: int) -> Any:
+def _run(task: Task, cohort: Cohort, scaling: Any, folder: str, max_failures: int) -> Any:
     """Train on the workers; what is left is the state after the last epoch."""
     import ray
     from ray.train import CheckpointConfig, FailureConfig, RunConfig, TrainingFailedError
     from ray.train.torch import TorchTrainer
 
-    shared = ray.put(Arrays.of(cohort) if isinstance(cohort, Prepared) else cohort)
     run = RunConfig(
         name=f"fit-{task.fingerprint[:16]}",
         storage_path=folder,
         failure_config=FailureConfig(max_failures=max_failures),
         checkpoint_config=CheckpointConfig(num_to_keep=1),
     )
-    config = {"task": task, "cohort": shared}
+    config = {"task": task, "cohort": ray.put(cohort)}
     trainer = TorchTrainer(work, train_loop_config=config, scaling_config=scaling, run_config=run)
     try:
         with environment(LOOK_OFTEN):
@@ -149,13 +166,3 @@ def _run(task: Task, cohort: Any, scaling: Any, folder: str, max_failures: int) 
             f"given, the same call goes on from the last epoch. Ray's last words: "
             f"{str(error).strip().splitlines()[-1]}"
         ) from error
-
-
-def _take_over(est: SurvTRACE, cohort: Any, task: Task, result: Any) -> None:
-    """Let the estimator remember what the workers have learned; no epoch is left to train."""
-    if result.checkpoint is not None:
-        done = replace(task.plan, max_epochs=result.metrics["epoch"] + 1)
-        with result.checkpoint.as_directory() as folder:
-            est._train(cohort, done, Checkpoint(folder, task.fingerprint))
-    if isinstance(result.return_value, SurvtraceError):
-        raise result.return_value

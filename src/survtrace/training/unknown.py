@@ -18,7 +18,7 @@ from torch import Tensor
 
 from survtrace.batch import Batch
 from survtrace.cohort.batch_source import BatchSource
-from survtrace.cohort.card import CohortCounts
+from survtrace.cohort.prepare import CohortCounts
 from survtrace.losses.objective import survival_loss
 from survtrace.network.assembly import Network
 from survtrace.tables.covariates.encoding import Encoding
