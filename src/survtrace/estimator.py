@@ -13,6 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from survtrace.cohort.file_source import FileSource, require_streamable
+from survtrace.cohort.source import Source, read_frame
 from survtrace.errors import DataError, SettingError
 from survtrace.inference import curves
 from survtrace.inference.curves import Average, CurveFunction, TimeIndex
@@ -32,11 +34,13 @@ from survtrace.settings import check_settings, names_of_causes
 from survtrace.tables.covariates.encoding import Encoding
 from survtrace.tables.outcome.outcome import require_same_subjects
 from survtrace.tables.outcome.pairing import read_scored
-from survtrace.tables.outcome.roles import is_path
+from survtrace.tables.outcome.roles import is_path, read_roles
 from survtrace.threads import threads
-from survtrace.training.fit import FittedState, fit
+from survtrace.training.fit import Cluster, fit
 
 Array = NDArray[np.float64]
+
+
 class SurvTRACE(BaseEstimator):  # type: ignore[misc]
     """Transformer over covariates that learns each cause's hazard over time.
 
@@ -497,14 +501,19 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         """Whether `fit` has come to an end, or was broken off with something learned."""
         return hasattr(self, "network_")
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, eval_set: Any, **how: Any) -> Self:
-        """Fit in this process, or ``how`` a cluster does it (see `training.fit.fit`)."""
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, eval_set: Any, cluster: Cluster | None = None
+    ) -> Self:
+        """Fit in this process or by a cluster; what was learned is kept, whatever broke it off."""
         check_settings(self.get_params())
-        settings, device = SimpleNamespace(**self.get_params()), choose_device(self.device)
-        return self._remember(fit(settings, X, y, sample_weight, eval_set, device, **how))
-
-    def _remember(self, state: FittedState) -> Self:
-        """Set what a fitted estimator knows; raise what broke the fit off, if anything."""
+        settings = SimpleNamespace(**self.get_params())
+        source: Source
+        if is_path(X):
+            require_streamable(settings, sample_weight=sample_weight, eval_set=eval_set)
+            source = FileSource(Path(X), read_roles(y), settings.zero_duration)
+        else:
+            source = read_frame(X, y, sample_weight, eval_set, zero_duration=settings.zero_duration)
+        state = fit(settings, source, choose_device(self.device), cluster)
         self.causes_, self.censored_ = state.causes, state.censored
         self._remember_names(state.encoding)
         self.encoding_ = state.encoding

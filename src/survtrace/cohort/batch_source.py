@@ -6,10 +6,10 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import torch
 from jaxtyping import Int
+from numpy.typing import NDArray
 from torch import Tensor
 
 from survtrace.batch import Batch
-from survtrace.cohort.validation import ValidationSplit
 
 
 def count_steps(n_rows: int, batch_size: int) -> int:
@@ -54,8 +54,8 @@ class MemorySource:
     Examples
     --------
     >>> cohort = Batch(*(torch.arange(6) for _ in Batch._fields))
-    >>> split = ValidationSplit.of(np.array([[False] * 5 + [True]]))
-    >>> batch_source = MemorySource(cohort, split, seeds=[0], batch_size=2)
+    >>> rows = np.array([[0, 1, 2, 3, 4]]), np.array([[5]])
+    >>> batch_source = MemorySource(cohort, *rows, seeds=[0], batch_size=2)
     >>> [chunk.order.shape for chunk in batch_source.training([0], epoch=0)]
     [torch.Size([2, 1, 2])]
     """
@@ -63,7 +63,8 @@ class MemorySource:
     def __init__(
         self,
         cohort: Batch,
-        split: ValidationSplit,
+        training_rows: NDArray[np.int64],
+        validation_rows: NDArray[np.int64],
         seeds: Sequence[int],
         batch_size: int,
         chunk: int | None = None,
@@ -72,8 +73,8 @@ class MemorySource:
         self.cohort = cohort
         self.seeds = seeds
         self.chunk = chunk or validation_chunk(device)
-        self.training_rows = torch.from_numpy(split.training).to(device)
-        self.validation_rows = torch.from_numpy(split.validation).to(device)
+        self.training_rows = torch.from_numpy(training_rows).to(device)
+        self.validation_rows = torch.from_numpy(validation_rows).to(device)
         self.n_training = self.training_rows.shape[1]
         self.n_steps = count_steps(self.n_training, batch_size)
 
@@ -86,6 +87,21 @@ class MemorySource:
         """Give each member its validation subjects, each once."""
         for subjects in torch.split(self.validation_rows[members], self.chunk, dim=1):
             yield EpochChunk(self.cohort, subjects.unsqueeze(0))
+
+
+def training_steps(
+    batch_source: BatchSource, n_members: int, n_steps: int
+) -> Iterator[tuple[Batch, Int[Tensor, "member row"]]]:
+    """Give so many steps of all members, epoch after epoch: a cohort, and whom each meets."""
+    epoch = 0
+    while True:
+        for chunk in batch_source.training(list(range(n_members)), epoch):
+            for subjects in chunk.order:
+                if n_steps == 0:
+                    return
+                yield chunk.cohort, subjects
+                n_steps -= 1
+        epoch += 1
 
 
 def in_steps(order: Sequence[Int[Tensor, " _"]], size: int) -> Int[Tensor, "step member row"]:

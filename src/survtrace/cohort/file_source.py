@@ -55,9 +55,9 @@ class FileSource:
         return self.roles.named
 
     @property
-    def has_weights(self) -> bool:
-        """Whether a column holds weights."""
-        return self.roles.weight is not None
+    def weight_name(self) -> str | None:
+        """What errors call the sample weights; None where there are none."""
+        return None if self.roles.weight is None else f"column {self.roles.weight!r}"
 
     def covariates(self, categorical: Sequence[str | int] | None = None) -> tuple[Covariate, ...]:
         """The covariates, in the order of the columns; their kind is that of the file's types."""
@@ -94,8 +94,6 @@ class FileSource:
         event = np.array(label_numbers(list(numbers_of), meaning), dtype=np.uint8)[codes]
         followed = ~(at_zero & (event == 0))
         self._require_subjects(followed)
-        n_events = np.bincount(event[followed], minlength=len(meaning.causes) + 1)[1:]
-        event[late] = 0
         ends = range(self.chunk_rows, len(event), self.chunk_rows)
         moved = shifted(smallest) if self.zero_duration == "shift" else self.zero_duration
         return OutcomeScan(
@@ -103,7 +101,7 @@ class FileSource:
             meaning.causes,
             meaning.censored,
             event[followed],
-            dict(zip(meaning.causes, n_events.tolist(), strict=True)),
+            late[followed],
             [int(chunk.sum()) for chunk in np.split(followed, ends)],
         )
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -14,24 +13,28 @@ from numpy.typing import NDArray
 
 from survtrace.cohort.batch_source import BatchSource, MemorySource
 from survtrace.cohort.disk_source import DiskSource
-from survtrace.cohort.file_source import FileSource, require_streamable
+from survtrace.cohort.file_source import FileSource
 from survtrace.cohort.records import Columns, Layout
 from survtrace.cohort.scratch_file import RecordStore, ScratchFile, require_space, scratch_folder
-from survtrace.cohort.source import Source, read_frame
+from survtrace.cohort.source import Chunk, OutcomeScan, Source
 from survtrace.cohort.statistics import TableStatistics, add_up, collect_statistics
 from survtrace.cohort.validation import ValidationSplit, split_validation
 from survtrace.errors import DataError
 from survtrace.inspection.dictionary import read_dictionary
 from survtrace.inspection.plan import Plan, plan_columns
 from survtrace.losses.propensity import ips_weights, propensities
-from survtrace.tables.covariates.encoding import Categories, Encoded, Encoding
+from survtrace.tables.covariates.encoding import (
+    Categories,
+    Encoded,
+    Encoding,
+    learn_from_summaries,
+)
 from survtrace.tables.files.chunk_warnings import warnings_of_rows
 from survtrace.tables.outcome.outcome import (
     Outcome,
     warn_if_complete,
     warn_of_unknown_durations,
 )
-from survtrace.tables.outcome.roles import is_path, read_roles
 from survtrace.tables.outcome.time_grid import (
     StayScale,
     checked_cuts,
@@ -81,7 +84,8 @@ class Cohort(NamedTuple):
         """Give training its batches, from memory or from disk."""
         if isinstance(self.store, dict):
             tensors = self.layout.tensors(self.store).to(device)
-            return MemorySource(tensors, self.split, seeds, batch_size)
+            rows = self.split.training, self.split.validation
+            return MemorySource(tensors, *rows, seeds, batch_size)
         return DiskSource(self.store, self.layout, self.split, seed, seeds, batch_size, device)
 
     def content(self) -> Iterator[bytes]:
@@ -93,39 +97,21 @@ class Cohort(NamedTuple):
         yield self.split.bits.tobytes()
 
 
-class Passes:
-    """How files are read: in this process, into a scratch file that is gone at the end."""
+class FileReaders(Protocol):
+    """Reads files by many processes at once; without one, this process reads them."""
 
-    def each_span(self, source: FileSource, work: Callable[..., Any]) -> Iterable[Any]:
-        """Do the work on spans of chunks that make up the table: here, on all at once."""
-        return [work(None)]
+    def each_span(self, source: FileSource, work: Callable[[range], Any]) -> Iterable[Any]:
+        """Do the work on spans of chunks that make up the table."""
 
-    @contextmanager
     def records(
         self, source: FileSource, layout: Layout, encode: EncodeChunks, n_subjects: int
-    ) -> Iterator[RecordStore]:
-        """Hold all records on disk, as long as they are needed; space is asked for first."""
-        require_space(n_subjects * layout.dtype.itemsize, scratch_folder())
-        with ScratchFile(layout.dtype) as store:
-            for columns in encode(None):
-                store.append(layout.pack(columns))
-            yield store
-
-
-IN_THIS_PROCESS = Passes()
-
-
-def open_source(X: Any, y: Any, sample_weight: Any, eval_set: Any, settings: Any) -> Source:
-    """Open a table in memory or, given a path, the files there."""
-    if not is_path(X):
-        return read_frame(X, y, sample_weight, eval_set, zero_duration=settings.zero_duration)
-    require_streamable(settings, sample_weight=sample_weight, eval_set=eval_set)
-    return FileSource(Path(X), read_roles(y), settings.zero_duration)
+    ) -> AbstractContextManager[RecordStore]:
+        """Hold all records where all processes see them, as long as they are needed."""
 
 
 @contextmanager
 def prepare(
-    source: Source, settings: Any, seeds: list[int], passes: Passes = IN_THIS_PROCESS
+    source: Source, settings: Any, seeds: list[int], readers: FileReaders | None = None
 ) -> Iterator[Cohort]:
     """Draw validation rows, learn scales, categories and cuts from the others, encode all.
 
@@ -134,17 +120,30 @@ def prepare(
     """
     grid = None if settings.time_grid is None else checked_cuts(settings.time_grid)
     scan = source.scan(None if grid is None else grid[-1])
-    source = scan.source
+    source, n_subjects = scan.source, len(scan.event)
     if source.evaluation is None:
-        split = split_validation(scan.event, settings.validation_fraction, seeds)
+        split = split_validation(scan.event_on_grid, settings.validation_fraction, seeds)
     else:
-        held_out = np.arange(len(scan.event) + len(source.evaluation.rows)) >= len(scan.event)
+        held_out = np.arange(n_subjects + len(source.evaluation.rows)) >= n_subjects
         split = ValidationSplit.of(np.tile(held_out, (len(seeds), 1)))
     learned_from = split.learned_from()
-    planned = _plan(source, settings)
-    collect = partial(collect_statistics, source, planned.covariates, learned_from, scan.sizes)
-    statistics = _checked(add_up(_each_span(passes, source, collect), planned.covariates), source)
-    encoding = statistics.encoding(planned.covariates, planned.left_out, planned.words())
+    planned = _plan_columns(source, settings)
+    covariates = planned.covariates
+    collect = partial(collect_statistics, source, covariates, learned_from, scan.sizes)
+    if readers is not None and isinstance(source, FileSource):
+        statistics = add_up(readers.each_span(source, collect), covariates)
+    else:
+        statistics = collect()
+    if statistics is None or statistics.weight.mean == 0:
+        raise DataError(f"weights must not all be zero; {source.weight_name} is.")
+    encoding = learn_from_summaries(
+        covariates,
+        statistics.columns,
+        statistics.values.columns[0].T,
+        planned.left_out,
+        planned.words(),
+        statistics.copies,
+    )
     duration, event = statistics.outcomes.columns
     trained_on = Outcome(duration, event, scan.causes, scan.censored)
     if isinstance(source, FileSource):  # of a frame, all this was looked at as it was read
@@ -152,38 +151,57 @@ def prepare(
         warn_of_unknown_durations(trained_on)
         if source.roles.censored is None:
             warn_if_complete(trained_on)
-    cuts = choose_cuts(trained_on, settings.n_intervals, grid)
-    if grid is not None:
-        warn_of_late_events(scan.n_events, scan.n_events_on_grid, cuts[-1])
-    n_events = dict(zip(scan.causes, statistics.events[1:].tolist(), strict=True))
-    warn_of_sparse_causes(_events_until(cuts[-1], n_events, trained_on), len(cuts) - 1)
+    cuts = _choose_cuts(trained_on, settings.n_intervals, grid, scan, statistics)
     layout = Layout(
         encoding.leaving_out(source.beside),
         cuts,
         len(scan.causes),
         StayScale.of(trained_on, cuts[-1]),
-        statistics.weight.mean if source.has_weights else None,
+        None if source.weight_name is None else statistics.weight.mean,
     )
     n_missing = dict(zip(encoding.names.tolist(), statistics.n_missing.tolist(), strict=True))
-    counts = CohortCounts(len(scan.event), scan.n_events, n_missing)
-    with _stored(source, layout, settings, learned_from, len(scan.event), passes) as store:
+    counts = CohortCounts(n_subjects, scan.count_events(scan.event), n_missing)
+    with _stored(source, layout, settings, learned_from, n_subjects, readers) as store:
         yield Cohort(store, layout, split, trained_on, counts)
 
 
-def choose_cuts(
-    trained_on: Outcome, n_intervals: int, grid: NDArray[np.float64] | None
+def _plan_columns(source: Source, settings: Any) -> Plan:
+    """Decide what will be done with each column, by the first chunk."""
+    first = next(iter(source.chunks(range(1))))
+    table = first.table if len(first.rows) == len(first.table) else first.table[first.rows]
+    planned = plan_columns(
+        table, first.outcome, categorical=settings.categorical, columns=settings.columns
+    )
+    planned.require_answers()
+    return planned
+
+
+def _choose_cuts(
+    trained_on: Outcome,
+    n_intervals: int,
+    grid: NDArray[np.float64] | None,
+    scan: OutcomeScan,
+    statistics: TableStatistics,
 ) -> NDArray[np.float64]:
     """Take the cuts of the user, or else those at quantiles of the event times."""
-    quantiles = quantile_cuts(trained_on, n_intervals)  # refuses a cohort without events
-    if grid is None:
-        return quantiles
-    if not end_follow_up(trained_on, grid[-1]).event.any():
+    cuts = quantile_cuts(trained_on, n_intervals)  # refuses a cohort without events
+    if grid is not None:
+        cuts = grid
+        warn_of_late_events(
+            scan.count_events(scan.event), scan.count_events(scan.event_on_grid), cuts[-1]
+        )
+    before, after = trained_on.n_events, end_follow_up(trained_on, cuts[-1]).n_events
+    if not any(after.values()):
         raise DataError(
-            f"at least one event must lie within the time grid; it ends at {grid[-1]:g} and the "
+            f"at least one event must lie within the time grid; it ends at {cuts[-1]:g} and the "
             f"first event is at {trained_on.duration[trained_on.event > 0].min():g}. Choose a "
             "time_grid that ends later, in the unit of the durations."
         )
-    return grid
+    # Of more than a million subjects, outcomes are a sample: events are counted by their share.
+    counts = zip(scan.causes, statistics.events[1:].tolist(), strict=True)
+    left = {k: round(n * after[k] / before[k]) if before[k] else n for k, n in counts}
+    warn_of_sparse_causes(left, len(cuts) - 1)
+    return cuts
 
 
 def encode_chunks(source: Source, layout: Layout, span: range | None = None) -> Iterator[Columns]:
@@ -198,21 +216,6 @@ def encode_chunks(source: Source, layout: Layout, span: range | None = None) -> 
         yield layout.columns(encoded, chunk.outcome, chunk.weight)
 
 
-def _plan(source: Source, settings: Any) -> Plan:
-    """Decide what will be done with each column, by the first chunk."""
-    first = next(iter(source.chunks(range(1))))
-    table = first.table if len(first.rows) == len(first.table) else first.table[first.rows]
-    planned = plan_columns(
-        table, first.outcome, categorical=settings.categorical, columns=settings.columns
-    )
-    planned.require_answers()
-    return planned
-
-
-def _each_span(passes: Passes, source: Source, work: Callable[..., Any]) -> Iterable[Any]:
-    return passes.each_span(source, work) if isinstance(source, FileSource) else [work(None)]
-
-
 @contextmanager
 def _stored(
     source: Source,
@@ -220,32 +223,41 @@ def _stored(
     settings: Any,
     learned_from: NDArray[np.bool_],
     n_subjects: int,
-    passes: Passes,
+    readers: FileReaders | None,
 ) -> Iterator[Columns | RecordStore]:
     """Encode a frame into memory, and files into records on disk."""
     encode = partial(encode_chunks, source, layout)
-    if isinstance(source, FileSource):
-        with passes.records(source, layout, encode, n_subjects) as store:
+    if not isinstance(source, FileSource):
+        yield _in_memory(next(encode()), source.evaluation, layout, learned_from, settings)
+    elif readers is not None:
+        with readers.records(source, layout, encode, n_subjects) as store:
             yield store
-        return
-    (columns,) = encode(None)
-    if source.evaluation is not None:
-        chunk = source.evaluation
-        encoded = layout.encoding.encode(chunk.table)
-        more = layout.columns(encoded, chunk.outcome, chunk.weight)
+    else:
+        require_space(n_subjects * layout.dtype.itemsize, scratch_folder())
+        with ScratchFile(layout.dtype) as store:
+            for columns in encode():
+                store.append(layout.pack(columns))
+            yield store
+
+
+def _in_memory(
+    columns: Columns,
+    evaluation: Chunk | None,
+    layout: Layout,
+    learned_from: NDArray[np.bool_],
+    settings: Any,
+) -> Columns:
+    """Add the subjects of an evaluation set, and IPS weights, to the columns of a frame."""
+    if evaluation is not None:
+        encoded = layout.encoding.encode(evaluation.table)
+        more = layout.columns(encoded, evaluation.outcome, evaluation.weight)
         columns = {name: np.concatenate([columns[name], more[name]]) for name in columns}
     if settings.ips != "none":
-        columns["ips"] = _ips_weights(columns, layout.n_causes, learned_from, settings)
-    yield columns
-
-
-def _ips_weights(
-    columns: Columns, n_causes: int, learned_from: NDArray[np.bool_], settings: Any
-) -> NDArray[np.float32]:
-    encoded, event = Encoded(columns["rows"], columns["values"]), columns["event"]
-    training = np.flatnonzero(learned_from)
-    propensity = propensities(encoded, event, n_causes, training, settings.ips_clip)
-    return ips_weights(settings.ips, propensity, event).astype(np.float32)
+        encoded, event = Encoded(columns["rows"], columns["values"]), columns["event"]
+        training, n_causes = np.flatnonzero(learned_from), layout.n_causes
+        propensity = propensities(encoded, event, n_causes, training, settings.ips_clip)
+        columns["ips"] = ips_weights(settings.ips, propensity, event).astype(np.float32)
+    return columns
 
 
 def _require_levels(encoding: Encoding, columns: Any) -> None:
@@ -260,25 +272,3 @@ def _require_levels(encoding: Encoding, columns: Any) -> None:
                     f"column {covariate.name!r} has the levels {unknown[:5]}, which the data "
                     "dictionary does not have. Correct them, or add them to its levels."
                 )
-
-
-def _events_until(end: float, n_events: Mapping[Any, int], sample: Outcome) -> dict[Any, int]:
-    """Count the events of each cause within the grid, by their share in a sample of outcomes.
-
-    The sample is the whole up to a million subjects; the count is then exact.
-    """
-    before, after = sample.n_events, end_follow_up(sample, end).n_events
-    return {
-        cause: round(n * after[cause] / before[cause]) if before[cause] else n
-        for cause, n in n_events.items()
-    }
-
-
-def _checked(statistics: TableStatistics | None, source: Source) -> TableStatistics:
-    """Refuse a cohort of nobody, and weights that are all zero."""
-    if statistics is None:
-        raise DataError("fit needs at least two subjects; got none.")
-    if statistics.weight.mean == 0:
-        column = f"column {source.roles.weight!r}" if isinstance(source, FileSource) else "each"
-        raise DataError(f"weights must not all be zero; {column} is.")
-    return statistics

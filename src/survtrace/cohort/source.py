@@ -24,7 +24,6 @@ from survtrace.tables.outcome.outcome import (
 )
 from survtrace.tables.outcome.pairing import pair
 from survtrace.tables.outcome.roles import names_columns, read_roles
-from survtrace.tables.outcome.time_grid import end_follow_up
 
 
 @dataclass(frozen=True)
@@ -54,22 +53,25 @@ class Chunk:
 class OutcomeScan(NamedTuple):
     """What the outcomes of all subjects tell before any covariate is read.
 
-    ``event`` is 0 also for events after ``end``, if one was given; ``n_events`` counts all.
-    ``sizes`` are the subjects of each chunk. ``source`` is the scanned one, which now knows the
-    causes.
+    ``is_late`` marks the durations after the end of a time grid that was given. ``sizes`` are the
+    subjects of each chunk. ``source`` is the scanned one, which now knows the causes.
     """
 
     source: Source
     causes: tuple[Any, ...]
     censored: tuple[Any, ...]
     event: NDArray[Any]
-    n_events: dict[Any, int]
+    is_late: NDArray[np.bool_]
     sizes: list[int]
 
     @property
-    def n_events_on_grid(self) -> dict[Any, int]:
-        """Count the events up to ``end``."""
-        counts = np.bincount(self.event, minlength=len(self.causes) + 1)[1:]
+    def event_on_grid(self) -> NDArray[Any]:
+        """The events, those after the end of the grid being 0."""
+        return np.where(self.is_late, 0, self.event).astype(self.event.dtype, copy=False)
+
+    def count_events(self, event: NDArray[Any]) -> dict[Any, int]:
+        """Count events of each cause."""
+        counts = np.bincount(event, minlength=len(self.causes) + 1)[1:]
         return dict(zip(self.causes, counts.tolist(), strict=True))
 
 
@@ -84,8 +86,8 @@ class Source(Protocol):
         """Names of columns beside the covariates, which predictions may have too."""
 
     @property
-    def has_weights(self) -> bool:
-        """Whether subjects have weights of their own."""
+    def weight_name(self) -> str | None:
+        """What errors call the sample weights; None where there are none."""
 
     @property
     def evaluation(self) -> Chunk | None:
@@ -103,16 +105,16 @@ class FrameSource:
     """A table in memory: one chunk."""
 
     chunk: Chunk
-    has_weights: bool = False
+    weight_name: str | None = None
     evaluation: Chunk | None = None
     beside: list[str] = field(default_factory=list)
 
     def scan(self, end: float | None) -> OutcomeScan:
         """Tell what is known of the outcomes."""
         outcome = self.chunk.outcome
-        ended = outcome if end is None else end_follow_up(outcome, end)
-        known = (outcome.causes, outcome.censored, ended.event, outcome.n_events, [len(outcome)])
-        return OutcomeScan(self, *known)
+        is_late = outcome.duration > (np.inf if end is None else end)
+        sizes = [len(outcome.event)]
+        return OutcomeScan(self, outcome.causes, outcome.censored, outcome.event, is_late, sizes)
 
     def chunks(self, span: range | None = None) -> Iterator[Chunk]:
         """Give the only chunk."""
@@ -154,8 +156,8 @@ def read_frame(
         table, outcome, weight = table[followed], outcome.take(followed), weight[followed]
     evaluation = None if eval_set is None else _read_evaluation(eval_set, outcome, zero_duration)
     beside = read_roles(y).named if names_columns(y) else []
-    has_weights = given.sample_weight is not None
-    return FrameSource(_only_chunk(table, outcome, weight), has_weights, evaluation, beside)
+    weight_name = None if given.sample_weight is None else "sample_weight of the training rows"
+    return FrameSource(_only_chunk(table, outcome, weight), weight_name, evaluation, beside)
 
 
 def checked_weight(sample_weight: ArrayLike | None, n_subjects: int) -> NDArray[np.float64]:
@@ -197,4 +199,4 @@ def _read_evaluation(eval_set: Any, trained_on: Outcome, zero_duration: str) -> 
 
 
 def _only_chunk(table: nw.DataFrame[Any], outcome: Outcome, weight: NDArray[np.float64]) -> Chunk:
-    return Chunk(0, 0, table, np.arange(len(outcome)), outcome, weight, whole=True)
+    return Chunk(0, 0, table, np.arange(len(weight)), outcome, weight, whole=True)

@@ -15,12 +15,7 @@ from survtrace.cohort.source import Chunk, Source
 from survtrace.errors import DataError
 from survtrace.tables.covariates.columns import Column, Levels
 from survtrace.tables.covariates.covariates import Covariate
-from survtrace.tables.covariates.encoding import (
-    Encoding,
-    find_copies,
-    learn_column,
-    warn_of_idle_columns,
-)
+from survtrace.tables.covariates.encoding import find_copies
 from survtrace.tables.covariates.summary import Counts, Spread, Summary, summarise
 
 MOST_OUTCOMES = 1_000_000
@@ -58,18 +53,6 @@ class TableStatistics:
     weight: Spread
     n_missing: NDArray[np.int64]
     copies: tuple[str, ...] = ()
-
-    def encoding(
-        self, covariates: Sequence[Covariate], left_out: Sequence[str] = (), remarks: str = ""
-    ) -> Encoding:
-        """Learn scales and categories; name columns without information behind ``remarks``."""
-        warn_of_idle_columns(covariates, self.columns, self.copies, remarks)
-        numerical = iter(self.values.columns[0].T)
-        learned = [
-            learn_column(summary, next(numerical) if isinstance(summary, Spread) else None)
-            for summary in self.columns
-        ]
-        return Encoding(tuple(covariates), tuple(learned), tuple(left_out))
 
 
 def collect_statistics(

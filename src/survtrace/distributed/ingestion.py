@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from survtrace.cohort.file_source import FileSource
-from survtrace.cohort.prepare import EncodeChunks, Passes
+from survtrace.cohort.prepare import EncodeChunks
 from survtrace.cohort.records import Layout
 from survtrace.cohort.scratch_file import Records, disk_errors, require_space
 from survtrace.distributed.spans import Workers, map_spans, spans_of
@@ -77,11 +77,11 @@ class SharedRecords:
         return records
 
 
-class ClusterPasses(Passes):
-    """How files are read by a cluster: its tasks share them out, and write to a shared folder."""
+@dataclass(frozen=True)
+class FileReaders:
+    """Tasks of a cluster that share out the chunks of files, and write to a shared folder."""
 
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
+    folder: str
 
     def each_span(self, source: FileSource, work: Callable[..., Any]) -> Iterator[Any]:
         """Do the work on spans of chunks, with a process for each CPU of the cluster."""

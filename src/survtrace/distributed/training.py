@@ -5,13 +5,12 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from survtrace.cohort.batch_source import BatchSource
 from survtrace.cohort.prepare import Cohort
 from survtrace.distributed.cluster import (
     cluster,
@@ -20,7 +19,7 @@ from survtrace.distributed.cluster import (
     require_shared,
     require_workers,
 )
-from survtrace.distributed.ingestion import ClusterPasses
+from survtrace.distributed.ingestion import FileReaders
 from survtrace.distributed.worker import Task, work
 from survtrace.errors import SettingError, SurvtraceError, TrainingError
 from survtrace.estimator import SurvTRACE
@@ -78,46 +77,78 @@ def fit(
     >>> fit(est, X, y, n_workers=4, storage="/shared/state").save("model")  # doctest: +SKIP
     """
     require_workers(n_workers, cpus_per_worker)
-    resources = {"CPU": cpus_per_worker, **({"GPU": 1} if use_gpu else {})}
     with (
         cluster(n_workers * cpus_per_worker, n_workers if use_gpu else 0),
         our_errors(),
         _kept_in(storage or est.checkpoint_dir) as folder,
     ):
-        from ray.train import ScalingConfig
+        workers = TrainingWorkers(folder, n_workers, cpus_per_worker, use_gpu, max_failures)
+        return est._fit(X, y, sample_weight, eval_set, workers)
 
-        scaling = ScalingConfig(
-            num_workers=n_workers, use_gpu=use_gpu, resources_per_worker=resources
+
+@dataclass(frozen=True)
+class TrainingWorkers(FileReaders):
+    """The workers of a fit: they read files together, and train together."""
+
+    n_workers: int
+    cpus: int
+    use_gpu: bool
+    max_failures: int
+
+    def train(
+        self, network: Network, cohort: Cohort, plan: Plan, settings: Any, history: History
+    ) -> None:
+        """Train a network on the workers, and load what they have learned."""
+        _require_shares(min(plan.batch_size, cohort.split.n_training), self.n_workers)
+        task = Task(network.shape, plan, fingerprint(settings, cohort, plan), settings.n_threads)
+        result = self._run(task, cohort)
+        if result.checkpoint is not None:
+            with result.checkpoint.as_directory() as saved:
+                Checkpoint(saved, task.fingerprint).load(network, history)
+        if isinstance(result.return_value, SurvtraceError):
+            raise result.return_value
+        history.interrupted = False
+
+    def _run(self, task: Task, cohort: Cohort) -> Any:
+        """Train; what is left is the state after the last epoch."""
+        import ray
+        from ray.train import (
+            CheckpointConfig,
+            FailureConfig,
+            RunConfig,
+            ScalingConfig,
+            TrainingFailedError,
         )
-        training = partial(
-            _train_on_workers, scaling=scaling, folder=folder, max_failures=max_failures
+        from ray.train.torch import TorchTrainer
+
+        trainer = TorchTrainer(
+            work,
+            train_loop_config={"task": task, "cohort": ray.put(cohort)},
+            scaling_config=ScalingConfig(
+                num_workers=self.n_workers,
+                use_gpu=self.use_gpu,
+                resources_per_worker={"CPU": self.cpus, **({"GPU": 1} if self.use_gpu else {})},
+            ),
+            run_config=RunConfig(
+                name=f"fit-{task.fingerprint[:16]}",
+                storage_path=self.folder,
+                failure_config=FailureConfig(max_failures=self.max_failures),
+                checkpoint_config=CheckpointConfig(num_to_keep=1),
+            ),
         )
-        passes = ClusterPasses(folder)
-        return est._fit(X, y, sample_weight, eval_set, passes=passes, training=training)
-
-
-def _train_on_workers(
-    network: Network,
-    batch_source: BatchSource,
-    cohort: Cohort,
-    plan: Plan,
-    settings: Any,
-    history: History,
-    *,
-    scaling: Any,
-    folder: str,
-    max_failures: int,
-) -> None:
-    """Train a network on the workers, and load what they have learned."""
-    _require_shares(min(plan.batch_size, batch_source.n_training), scaling.num_workers)
-    task = Task(network.shape, plan, fingerprint(settings, cohort, plan), settings.n_threads)
-    result = _run(task, cohort, scaling, folder, max_failures)
-    if result.checkpoint is not None:
-        with result.checkpoint.as_directory() as saved:
-            Checkpoint(saved, task.fingerprint).load(network, history)
-    if isinstance(result.return_value, SurvtraceError):
-        raise result.return_value
-    history.interrupted = False
+        try:
+            with environment(LOOK_OFTEN):
+                return trainer.fit()
+        except SystemExit as left:  # Ray's answer to Ctrl-C
+            if left.code not in (0, 1):
+                raise
+            raise KeyboardInterrupt from None
+        except TrainingFailedError as error:
+            raise TrainingError(
+                f"workers were lost more than max_failures={self.max_failures} times. Where "
+                "storage was given, the same call goes on from the last epoch. Ray's last words: "
+                f"{str(error).strip().splitlines()[-1]}"
+            ) from error
 
 
 def _require_shares(batch_size: int, n_workers: int) -> None:
@@ -137,32 +168,3 @@ def _kept_in(storage: str | Path | None) -> Iterator[str]:
             yield folder
     else:
         yield str(storage) if "://" in str(storage) else str(Path(storage).absolute())
-
-
-def _run(task: Task, cohort: Cohort, scaling: Any, folder: str, max_failures: int) -> Any:
-    """Train on the workers; what is left is the state after the last epoch."""
-    import ray
-    from ray.train import CheckpointConfig, FailureConfig, RunConfig, TrainingFailedError
-    from ray.train.torch import TorchTrainer
-
-    run = RunConfig(
-        name=f"fit-{task.fingerprint[:16]}",
-        storage_path=folder,
-        failure_config=FailureConfig(max_failures=max_failures),
-        checkpoint_config=CheckpointConfig(num_to_keep=1),
-    )
-    config = {"task": task, "cohort": ray.put(cohort)}
-    trainer = TorchTrainer(work, train_loop_config=config, scaling_config=scaling, run_config=run)
-    try:
-        with environment(LOOK_OFTEN):
-            return trainer.fit()
-    except SystemExit as left:  # Ray's answer to Ctrl-C
-        if left.code not in (0, 1):
-            raise
-        raise KeyboardInterrupt from None
-    except TrainingFailedError as error:
-        raise TrainingError(
-            f"workers were lost more than max_failures={max_failures} times. Where storage was "
-            f"given, the same call goes on from the last epoch. Ray's last words: "
-            f"{str(error).strip().splitlines()[-1]}"
-        ) from error

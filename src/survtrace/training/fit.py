@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -15,15 +14,9 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from survtrace.cohort.batch_source import BatchSource, MemorySource
-from survtrace.cohort.prepare import (
-    IN_THIS_PROCESS,
-    Cohort,
-    CohortCounts,
-    Passes,
-    open_source,
-    prepare,
-)
+from survtrace.cohort.batch_source import MemorySource
+from survtrace.cohort.prepare import Cohort, CohortCounts, FileReaders, prepare
+from survtrace.cohort.source import Source
 from survtrace.losses.objective import Tasks
 from survtrace.metrics import censoring_survival
 from survtrace.network.assembly import Network, Shape
@@ -66,58 +59,39 @@ class FittedState:
     error: BaseException | None = None
 
 
-def train_here(
-    network: Network,
-    batch_source: BatchSource,
-    cohort: Cohort,
-    plan: Plan,
-    settings: Any,
-    history: History,
-) -> None:
-    """Train in this process."""
-    checkpoint = None
-    if settings.checkpoint_dir is not None:
-        checkpoint = Checkpoint(settings.checkpoint_dir, fingerprint(settings, cohort, plan))
-    train(network, batch_source, plan, history, settings.verbose, checkpoint)
+class Cluster(FileReaders, Protocol):
+    """Reads files and trains a network by many processes; without one, this process does."""
+
+    def train(
+        self, network: Network, cohort: Cohort, plan: Plan, settings: Any, history: History
+    ) -> None:
+        """Train a network; what is learned is in it and in the history."""
 
 
 def fit(
-    settings: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    eval_set: Any,
-    device: torch.device,
-    passes: Passes = IN_THIS_PROCESS,
-    training: Callable[..., None] = train_here,
+    settings: Any, source: Source, device: torch.device, cluster: Cluster | None = None
 ) -> FittedState:
-    """Prepare, train, learn what "unknown" means, recalibrate.
+    """Prepare a cohort, train, learn what "unknown" means, recalibrate.
 
-    Parameters
-    ----------
-    settings
-        The settings of an estimator, as attributes; they have been checked.
-    X, y, sample_weight, eval_set
-        As in `SurvTRACE.fit`.
-    device
-        Where the network is trained.
-    passes, training
-        How files are read, and how the network is trained: in this process, or by a cluster.
+    ``settings`` are those of an estimator, as attributes, and have been checked.
     """
     base = int(check_random_state(settings.random_state).randint(2**31))
     seeds = [int(seed) for seed in np.random.SeedSequence(base).generate_state(settings.n_members)]
-    source = open_source(X, y, sample_weight, eval_set, settings)
-    with prepare(source, settings, seeds, passes) as cohort:
+    with prepare(source, settings, seeds, cluster) as cohort:
         names_of_causes(cohort.trained_on.causes, settings.cause_names)  # refuses unknown labels
-        plan = plan_training(settings, cohort, seeds, base)
-        network = Network(network_shape(settings, cohort))
+        shape, plan = plan_training(settings, cohort, seeds, base)
+        network = Network(shape)
         network.initialise(seeds)
         network.to(device)
         batch_source = cohort.batch_source(base, seeds, plan.batch_size, device)
         history, broken_by = History(), None
-        with threads(settings.n_threads, plan.n_tokens(network.shape)):
+        with threads(settings.n_threads, plan.n_tokens(shape)):
             try:
-                training(network, batch_source, cohort, plan, settings, history)
+                if cluster is not None:
+                    cluster.train(network, cohort, plan, settings, history)
+                else:
+                    checkpoint = open_checkpoint(settings, cohort, plan)
+                    train(network, batch_source, plan, history, settings.verbose, checkpoint)
                 if not history.interrupted:
                     unknown = Unknown.of(cohort.encoding, cohort.counts)
                     learn_unknown(network, batch_source, unknown, settings.unknown_steps, base)
@@ -132,10 +106,10 @@ def fit(
         return _state(network, cohort, history, broken_by)
 
 
-def plan_training(settings: Any, cohort: Cohort, seeds: list[int], base: int) -> Plan:
-    """Choose one number for each knob of the loop."""
-    size, n_rows = settings.batch_size, cohort.split.n_training
-    return Plan(
+def plan_training(settings: Any, cohort: Cohort, seeds: list[int], base: int) -> tuple[Shape, Plan]:
+    """Choose the sizes of a network and one number for each knob of the loop."""
+    encoding, size, n_rows = cohort.encoding, settings.batch_size, cohort.split.n_training
+    plan = Plan(
         lr=settings.lr,
         weight_decay=settings.weight_decay,
         batch_size=automatic_batch_size(n_rows) if size == "auto" else int(size),
@@ -147,12 +121,7 @@ def plan_training(settings: Any, cohort: Cohort, seeds: list[int], base: int) ->
         seeds=seeds,
         dropout_seed=base,
     )
-
-
-def network_shape(settings: Any, cohort: Cohort) -> Shape:
-    """Choose the sizes of a network, by the settings and what was learned of the table."""
-    encoding = cohort.encoding
-    return Shape(
+    shape = Shape(
         n_members=int(settings.n_members),
         n_rows=int(encoding.first_rows[-1]),
         n_tokens=len(encoding.covariates),
@@ -171,6 +140,14 @@ def network_shape(settings: Any, cohort: Cohort) -> Shape:
         token_dropout=float(settings.token_dropout),
         head_dropout=float(settings.head_dropout),
     )
+    return shape, plan
+
+
+def open_checkpoint(settings: Any, cohort: Cohort, plan: Plan) -> Checkpoint | None:
+    """Open the checkpoint of this fit, if the settings name a folder."""
+    if settings.checkpoint_dir is None:
+        return None
+    return Checkpoint(settings.checkpoint_dir, fingerprint(settings, cohort, plan))
 
 
 def fingerprint(settings: Any, cohort: Cohort, plan: Plan) -> str:

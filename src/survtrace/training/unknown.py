@@ -9,7 +9,6 @@ the bit, which hiding covariates during the training itself did not achieve: it 
 concordance.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
@@ -17,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from survtrace.batch import Batch
-from survtrace.cohort.batch_source import BatchSource
+from survtrace.cohort.batch_source import BatchSource, training_steps
 from survtrace.cohort.prepare import CohortCounts
 from survtrace.losses.objective import survival_loss
 from survtrace.network.assembly import Network
@@ -83,7 +82,8 @@ def learn_unknown(
     falling = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, total_iters=n_steps)
     generator = torch.Generator().manual_seed(seed)
     network.eval()
-    for batch in _batches(batch_source, network.shape.n_members, n_steps):
+    for cohort, subjects in training_steps(batch_source, network.shape.n_members, n_steps):
+        batch = cohort.take(subjects)
         hidden_rows, values = unknown.hide(batch, generator)
         loss = survival_loss(network.cause_logits(hidden_rows, values), batch).sum()
         (gradient,) = torch.autograd.grad(loss, [table])
@@ -92,16 +92,3 @@ def learn_unknown(
         falling.step()
         with torch.no_grad():
             table[:, learned] = rows
-
-
-def _batches(batch_source: BatchSource, n_members: int, n_steps: int) -> Iterator[Batch]:
-    """So many batches of the training subjects of each member, epoch after epoch."""
-    epoch = 0
-    while True:
-        for pool in batch_source.training(list(range(n_members)), epoch):
-            for subjects in pool.order:
-                if n_steps == 0:
-                    return
-                yield pool.cohort.take(subjects)
-                n_steps -= 1
-        epoch += 1

@@ -224,9 +224,26 @@ def learn_encoding(
     [[-1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
     """
     columns = [read_column(table, covariate) for covariate in covariates]
-    summaries = [summarise(column) for column in columns]
-    warn_of_idle_columns(covariates, summaries, find_copies(covariates, columns), remarks)
-    learned = [learn_column(*pair) for pair in zip(summaries, columns, strict=True)]
+    numerical = [column for column in columns if not isinstance(column, Levels)]
+    summaries, copies = [summarise(column) for column in columns], find_copies(covariates, columns)
+    return learn_from_summaries(covariates, summaries, numerical, left_out, remarks, copies)
+
+
+def learn_from_summaries(
+    covariates: Sequence[Covariate],
+    summaries: Sequence[Summary],
+    numerical: Iterable[NDArray[np.float64]],
+    left_out: Sequence[str] = (),
+    remarks: str = "",
+    copies: Sequence[str] = (),
+) -> Encoding:
+    """Learn scales and categories from summaries, and quantiles from values or a sample of them."""
+    warn_of_idle_columns(covariates, summaries, copies, remarks)
+    values = iter(numerical)
+    learned = [
+        learn_column(summary, None if isinstance(summary, Counts) else next(values))
+        for summary in summaries
+    ]
     return Encoding(tuple(covariates), tuple(learned), tuple(left_out))
 
 
