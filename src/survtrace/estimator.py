@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from survtrace.cohort.file_source import FileSource, require_streamable
-from survtrace.cohort.source import Source, read_frame
+from survtrace.cohort.file_source import FileSource, Source, require_streamable
+from survtrace.cohort.source import read_frame
 from survtrace.errors import DataError, SettingError
 from survtrace.inference import curves
 from survtrace.inference.curves import Average, CurveFunction, TimeIndex

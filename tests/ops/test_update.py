@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from survtrace.training.averaging import RunningAverage
+from survtrace.training.flat_parameters import RunningAverage
 from survtrace.training.state import clip_by_member
 
 pytest.importorskip("triton", reason="Triton, which interprets kernels, is not installed")

@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from survtrace.cohort.source import Chunk, OutcomeScan
+from survtrace.cohort.source import Chunk, FrameSource, OutcomeScan
 from survtrace.errors import DataError, SettingError, row_name
 from survtrace.tables.covariates.columns import numbers
 from survtrace.tables.covariates.covariates import Covariate, infer_covariates
@@ -174,6 +174,9 @@ class FileSource:
                 "them."
             )
         return weight
+
+
+Source = FrameSource | FileSource
 
 
 def require_streamable(settings: Any, **given: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from survtrace.cohort.batch_source import BatchSource, MemorySource
 from survtrace.cohort.disk_source import DiskSource
-from survtrace.cohort.file_source import FileSource
+from survtrace.cohort.file_source import FileSource, Source
 from survtrace.cohort.records import Columns, Layout
 from survtrace.cohort.scratch_file import RecordStore, ScratchFile, require_space, scratch_folder
-from survtrace.cohort.source import Chunk, OutcomeScan, Source
+from survtrace.cohort.source import Chunk, OutcomeScan
 from survtrace.cohort.statistics import TableStatistics, add_up, collect_statistics
 from survtrace.cohort.validation import ValidationSplit, split_validation
 from survtrace.errors import DataError
@@ -97,6 +97,7 @@ class Cohort(NamedTuple):
         yield self.split.bits.tobytes()
 
 
+@runtime_checkable
 class FileReaders(Protocol):
     """Reads files by many processes at once; without one, this process reads them."""
 
@@ -185,11 +186,7 @@ def _choose_cuts(
 ) -> NDArray[np.float64]:
     """Take the cuts of the user, or else those at quantiles of the event times."""
     cuts = quantile_cuts(trained_on, n_intervals)  # refuses a cohort without events
-    if grid is not None:
-        cuts = grid
-        warn_of_late_events(
-            scan.count_events(scan.event), scan.count_events(scan.event_on_grid), cuts[-1]
-        )
+    cuts = cuts if grid is None else grid
     before, after = trained_on.n_events, end_follow_up(trained_on, cuts[-1]).n_events
     if not any(after.values()):
         raise DataError(
@@ -197,6 +194,8 @@ def _choose_cuts(
             f"first event is at {trained_on.duration[trained_on.event > 0].min():g}. Choose a "
             "time_grid that ends later, in the unit of the durations."
         )
+    on_grid = scan.count_events(scan.event_on_grid)
+    warn_of_late_events(scan.count_events(scan.event), on_grid, cuts[-1])
     # Of more than a million subjects, outcomes are a sample: events are counted by their share.
     counts = zip(scan.causes, statistics.events[1:].tolist(), strict=True)
     left = {k: round(n * after[k] / before[k]) if before[k] else n for k, n in counts}

@@ -89,7 +89,7 @@ class Layout:
 
     def unpack(self, records: Records) -> Batch:
         """Records as the tensors of a batch."""
-        columns: Columns = {name: records[name] for name in self.dtype.names or ()}
+        columns: Columns = {name: records[name].copy() for name in self.dtype.names or ()}
         columns["rows"] = records["rows"] + self.encoding.first_rows[:-1].astype(np.int32)
         columns["values"] = np.ones(records["rows"].shape, dtype=np.float32)
         columns["values"][:, self._numerical] = records["values"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -24,6 +24,9 @@ from survtrace.tables.outcome.outcome import (
 )
 from survtrace.tables.outcome.pairing import pair
 from survtrace.tables.outcome.roles import names_columns, read_roles
+
+if TYPE_CHECKING:
+    from survtrace.cohort.file_source import FileSource
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class OutcomeScan(NamedTuple):
     subjects of each chunk. ``source`` is the scanned one, which now knows the causes.
     """
 
-    source: Source
+    source: FrameSource | FileSource
     causes: tuple[Any, ...]
     censored: tuple[Any, ...]
     event: NDArray[Any]
@@ -75,34 +78,13 @@ class OutcomeScan(NamedTuple):
         return dict(zip(self.causes, counts.tolist(), strict=True))
 
 
-class Source(Protocol):
-    """A table of subjects, in one chunk or in many.
-
-    ``beside`` names its columns that have a role, and ``evaluation`` are subjects to stop by.
-    """
-
-    @property
-    def beside(self) -> list[str]:
-        """Names of columns beside the covariates, which predictions may have too."""
-
-    @property
-    def weight_name(self) -> str | None:
-        """What errors call the sample weights; None where there are none."""
-
-    @property
-    def evaluation(self) -> Chunk | None:
-        """Subjects to stop by, if they were given."""
-
-    def scan(self, end: float | None) -> OutcomeScan:
-        """Read all outcomes once."""
-
-    def chunks(self, span: range | None = None) -> Iterator[Chunk]:
-        """Read all chunks, or some by number."""
-
-
 @dataclass(frozen=True)
 class FrameSource:
-    """A table in memory: one chunk."""
+    """A table in memory: one chunk.
+
+    ``weight_name`` is what errors call the sample weights, None where there are none.
+    ``evaluation`` are subjects to stop by; ``beside`` names columns that are no covariates.
+    """
 
     chunk: Chunk
     weight_name: str | None = None

@@ -10,8 +10,9 @@ from operator import add
 import numpy as np
 from numpy.typing import NDArray
 
+from survtrace.cohort.file_source import Source
 from survtrace.cohort.row_sample import Sample
-from survtrace.cohort.source import Chunk, Source
+from survtrace.cohort.source import Chunk
 from survtrace.errors import DataError
 from survtrace.tables.covariates.columns import Column, Levels
 from survtrace.tables.covariates.covariates import Covariate

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from survtrace.cohort.batch_source import MemorySource
+from survtrace.cohort.file_source import Source
 from survtrace.cohort.prepare import Cohort, CohortCounts, FileReaders, prepare
-from survtrace.cohort.source import Source
 from survtrace.losses.objective import Tasks
 from survtrace.metrics import censoring_survival
 from survtrace.network.assembly import Network, Shape
@@ -59,6 +59,7 @@ class FittedState:
     error: BaseException | None = None
 
 
+@runtime_checkable
 class Cluster(FileReaders, Protocol):
     """Reads files and trains a network by many processes; without one, this process does."""
 
