@@ -96,13 +96,15 @@ def test_a_file_and_a_frame_have_the_same_validation_subjects(three_causes, tmp_
     y.loc[[60, 130], "event"], y.loc[[60, 130], "duration"] = 0, 0.0
     files = stored(X, y, tmp_path / "t.parquet")
     settings = SimpleNamespace(**{**DEFAULTS, "time_grid": time_grid})
-    with pytest.warns(DataWarning, match="2 of 240 subjects are censored at duration 0"):
-        with prepare(read_frame(X, y), settings, [1, 2, 3]) as frame:
-            pass
-        with prepare(files, settings, [1, 2, 3]) as file:
-            np.testing.assert_array_equal(file.split.bits, frame.split.bits)
-            for ours, theirs in zip(everyone(file), frame.layout.tensors(frame.store), strict=True):
-                np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+    with (
+        pytest.warns(DataWarning, match="2 of 240 subjects are censored at duration 0"),
+        prepare(read_frame(X, y), settings, [1, 2, 3]) as frame,
+        prepare(files, settings, [1, 2, 3]) as file,
+    ):
+        on_disk = everyone(file)
+    np.testing.assert_array_equal(file.split.bits, frame.split.bits)
+    for ours, theirs in zip(on_disk, frame.layout.tensors(frame.store), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
     assert file.counts == frame.counts
     np.testing.assert_array_equal(file.cuts, frame.cuts)
 

@@ -127,7 +127,8 @@ def test_training_ends_when_all_members_have_stopped(tiny, ready):
 def test_the_validation_loss_does_not_depend_on_its_chunks(ready, together):
     network, _, batch_source = together
     whole = validation_loss(network, batch_source, [0, 1, 2])
-    in_sevens = MemorySource(ready.cohort, ready.draws, SEEDS, 32, chunk=7)
+    rows = ready.split.training, ready.split.validation
+    in_sevens = MemorySource(batch_source.cohort, *rows, SEEDS, 32, chunk=7)
     pieces = validation_loss(network, in_sevens, [0, 1, 2])
     torch.testing.assert_close(whole, pieces)
 
