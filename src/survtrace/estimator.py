@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from survtrace.cohort.batch_source import MemorySource
-from survtrace.cohort.card import model_card
-from survtrace.cohort.prepare import Prepared, Subjects, checked_weight, prepare
-from survtrace.cohort.prepare_files import Streamed, prepare_streamed, require_streamable
-from survtrace.cohort.source import CohortFiles
+from survtrace.cohort.file_source import FileSource, Source, require_streamable
+from survtrace.cohort.source import read_frame
 from survtrace.errors import DataError, SettingError
 from survtrace.inference import curves
 from survtrace.inference.curves import Average, CurveFunction, TimeIndex
 from survtrace.inference.paths import by_path, score_by_path
 from survtrace.inference.predictor import Curve, Forecast, choose_device, read_times
-from survtrace.losses.objective import Tasks
-from survtrace.metrics import censoring_survival, integrated_brier_score
+from survtrace.metrics import integrated_brier_score
 from survtrace.naming import (
     HAZARD,
     INCIDENCE,
@@ -37,40 +31,15 @@ from survtrace.naming import (
     prediction_frame,
     require_array,
 )
-from survtrace.network.assembly import Network, Shape
 from survtrace.settings import check_settings, names_of_causes
-from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.covariates.encoding import Encoding
-from survtrace.tables.outcome.outcome import (
-    Outcome,
-    informative,
-    read_outcome,
-    require_same_subjects,
-    warn_if_complete,
-    warn_of_unknown_durations,
-)
-from survtrace.tables.outcome.pairing import pair, read_scored
-from survtrace.tables.outcome.roles import Roles, is_path, names_columns, read_roles
-from survtrace.tables.outcome.time_grid import end_follow_up
+from survtrace.tables.outcome.outcome import require_same_subjects
+from survtrace.tables.outcome.pairing import read_scored
+from survtrace.tables.outcome.roles import is_path, read_roles
 from survtrace.threads import threads
-from survtrace.training.checkpoint import Checkpoint
-from survtrace.training.history import History
-from survtrace.training.loop import Plan, train
-from survtrace.training.recalibration import recalibrate
-from survtrace.training.unknown import Unknown, learn_unknown
+from survtrace.training.fit import Cluster, fit
 
 Array = NDArray[np.float64]
-Stream = Callable[..., AbstractContextManager[Streamed]]
-OUTCOME_DEPENDENT = ("paper", "events", "stabilised")
-NOT_IN_FINGERPRINT = (
-    "cause_names",
-    "checkpoint_dir",
-    "max_epochs",
-    "prediction_batch_size",
-    "random_state",  # the seeds drawn from it are
-    "time_unit",
-    "verbose",
-)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -238,12 +207,7 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         eval_set
             ``(X, y)`` to stop by; by default each member draws its own from the table.
         """
-        with (
-            self._ready(X, y, sample_weight, eval_set) as (prepared, plan),
-            threads(self.n_threads, plan.n_tokens(self._shape(prepared))),
-        ):
-            self._train(prepared, plan, self._checkpoint(prepared, plan))
-        return self
+        return self._fit(X, y, sample_weight, eval_set)
 
     @by_path
     def predict_survival_function(
@@ -496,203 +460,40 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         """Whether `fit` has come to an end, or was broken off with something learned."""
         return hasattr(self, "network_")
 
-    @contextmanager
-    def _ready(
-        self, X: Any, y: Any, sample_weight: Any, eval_set: Any, stream: Stream = prepare_streamed
-    ) -> Iterator[tuple[Prepared | Streamed, Plan]]:
-        """Check settings and data; all that training needs to know."""
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, eval_set: Any, cluster: Cluster | None = None
+    ) -> Self:
+        """Fit in this process or by a cluster; what was learned is kept, whatever broke it off."""
         check_settings(self.get_params())
-        base = int(check_random_state(self.random_state).randint(2**31))
-        seeds = [int(seed) for seed in np.random.SeedSequence(base).generate_state(self.n_members)]
-        with self._prepare(X, y, sample_weight, eval_set, seeds, stream) as prepared:
-            names_of_causes(prepared.trained_on.causes, self.cause_names)  # refuses unknown labels
-            yield prepared, self._plan(prepared, seeds, base)
-
-    @contextmanager
-    def _prepare(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        eval_set: Any,
-        seeds: list[int],
-        stream: Stream,
-    ) -> Iterator[Prepared | Streamed]:
-        """The cohort in memory or, of a path, on disk as long as it is needed."""
-        common: dict[str, Any] = {
-            name: getattr(self, name)
-            for name in (
-                "categorical",
-                "columns",
-                "n_intervals",
-                "time_grid",
-                "validation_fraction",
-            )
-        }
+        settings = SimpleNamespace(**self.get_params())
+        source: Source
         if is_path(X):
-            require_streamable(
-                self.ips, self.recalibrate, sample_weight=sample_weight, eval_set=eval_set
-            )
-            files = CohortFiles(Path(X), read_roles(y))
-            with stream(files, seeds=seeds, zero_duration=self.zero_duration, **common) as streamed:
-                yield _beside(streamed, files.roles)
-            return
-        subjects = self._read_subjects(X, y, sample_weight)
-        evaluation = None if eval_set is None else self._read_evaluation(eval_set, subjects.outcome)
-        prepared = prepare(
-            subjects, evaluation, seeds=seeds, ips=self.ips, ips_clip=self.ips_clip, **common
-        )
-        yield _beside(prepared, read_roles(y)) if names_columns(y) else prepared
-
-    def _read_subjects(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Subjects:
-        """Check table, outcome and weights once; leave out subjects without any follow-up."""
-        given = pair(X, y, sample_weight)
-        table = open_table(given.X)
-        if len(table) == 0 or len(table.columns) == 0:
-            lacking = "feature" if len(table) else "sample"
-            raise DataError(
-                f"X must have subjects and covariates; got 0 {lacking}(s) (shape={table.shape}) "
-                "while a minimum of 1 is required. Check how it was read."
-            )
-        if len(table) < 2:
-            raise DataError("fit needs at least two subjects; got 1 sample. Predicting takes one.")
-        weight = checked_weight(given.sample_weight, len(table))
-        outcome = read_outcome(
-            given.y,
-            censored=given.censored,
-            event_name=given.event_name,
-            zero_duration=self.zero_duration,
-        )
-        require_same_subjects(len(table), outcome)
-        warn_of_unknown_durations(outcome)
-        if given.censored is None:
-            warn_if_complete(outcome)
-        kept = np.flatnonzero(informative(outcome))
-        if len(kept) < len(outcome):
-            table, outcome, weight = table[kept], outcome.take(kept), weight[kept]
-        return Subjects(table, outcome, weight)
-
-    def _read_evaluation(self, eval_set: Any, trained_on: Outcome) -> Subjects:
-        try:
-            X, y = eval_set
-        except (TypeError, ValueError):
-            raise DataError("eval_set must be a pair (X, y).") from None
-        given = pair(X, y)
-        outcome = read_outcome(
-            given.y,
-            causes=trained_on.causes,
-            censored=trained_on.censored if given.censored is None else given.censored,
-            zero_duration=self.zero_duration,
-        )
-        table = open_table(given.X)
-        require_same_subjects(len(table), outcome)
-        if len(table) == 0:
-            raise DataError("eval_set must have at least one subject; got 0. Leave it out.")
-        return Subjects(table, outcome, checked_weight(given.sample_weight, len(table)))
-
-    def _plan(self, prepared: Prepared | Streamed, seeds: list[int], base: int) -> Plan:
-        return Plan(
-            lr=self.lr,
-            weight_decay=self.weight_decay,
-            batch_size=automatic_batch_size(prepared.n_training)
-            if self.batch_size == "auto"
-            else int(self.batch_size),
-            max_epochs=self.max_epochs,
-            patience=self.patience,
-            clip_norm=self.clip_norm,
-            averaging=self.averaging,
-            tasks=Tasks(self.mortality_weight, self.stay_weight, self.anneal),
-            seeds=seeds,
-            dropout_seed=base,
-        )
-
-    def _checkpoint(self, prepared: Prepared | Streamed, plan: Plan) -> Checkpoint | None:
-        if self.checkpoint_dir is None:
-            return None
-        return Checkpoint(self.checkpoint_dir, self._fingerprint(prepared, plan))
-
-    def _train(
-        self, prepared: Prepared | Streamed, plan: Plan, checkpoint: Checkpoint | None
-    ) -> None:
-        """Train a network; whatever ends the training, the best so far is kept."""
-        network = self._network(prepared, plan.seeds)
-        device = network.device
-        batch_source = prepared.batch_source(plan.dropout_seed, plan.seeds, plan.batch_size, device)
-        history = History()
-        try:
-            train(network, batch_source, plan, history, self.verbose, checkpoint)
-            if not history.interrupted:
-                unknown = Unknown.of(prepared.encoding, prepared.counts)
-                learn_unknown(network, batch_source, unknown, self.unknown_steps, plan.dropout_seed)
-        finally:
-            if history.records:
-                wanted = self.ips in OUTCOME_DEPENDENT
-                wanted = wanted if self.recalibrate == "auto" else bool(self.recalibrate)
-                if wanted and isinstance(batch_source, MemorySource):
-                    recalibrate(network, batch_source)
-                self._remember(prepared, network, history)
-
-    def _network(self, prepared: Prepared | Streamed, seeds: list[int]) -> Network:
-        network = Network(self._shape(prepared))
-        network.initialise(seeds)
-        return network.to(choose_device(self.device))
-
-    def _shape(self, prepared: Prepared | Streamed) -> Shape:
-        encoding = prepared.encoding
-        return Shape(
-            n_members=int(self.n_members),
-            n_rows=int(encoding.first_rows[-1]),
-            n_tokens=len(encoding.covariates),
-            n_causes=len(prepared.trained_on.causes),
-            n_intervals=len(prepared.cuts) - 1,
-            silent_rows=encoding.silent_rows,
-            width=int(self.width),
-            depth=int(self.depth),
-            n_heads=int(self.n_heads),
-            hidden=int(self.hidden),
-            head_depth=int(self.head_depth),
-            token_bias=bool(self.token_bias),
-            proportional=float(self.proportional),
-            dropout=float(self.dropout),
-            attention_dropout=float(self.attention_dropout),
-            token_dropout=float(self.token_dropout),
-            head_dropout=float(self.head_dropout),
-        )
-
-    def _remember(self, prepared: Prepared | Streamed, network: Network, history: History) -> None:
-        """Set what a fitted estimator knows."""
-        trained_on = prepared.trained_on
-        on_grid = end_follow_up(trained_on, prepared.cuts[-1])
-        event_times = on_grid.duration[on_grid.event > 0]
-        self.causes_ = list(trained_on.causes)
-        self.censored_ = list(trained_on.censored)
-        self._remember_names(prepared.encoding)
-        self.encoding_ = prepared.encoding
-        self.time_grid_ = prepared.cuts
-        self.median_event_time_ = float(np.median(event_times))
-        self.score_times_ = _score_times(event_times)
-        self.censoring_ = censoring_survival(trained_on)
-        self.feature_names_in_ = prepared.encoding.names
-        self.n_features_in_ = len(prepared.encoding.covariates)
-        self.history_ = history.frame()
-        self.card_ = model_card(prepared.counts, interrupted=history.interrupted)
-        self.network_ = network
+            require_streamable(settings, sample_weight=sample_weight, eval_set=eval_set)
+            source = FileSource(Path(X), read_roles(y), settings.zero_duration)
+        else:
+            source = read_frame(X, y, sample_weight, eval_set, zero_duration=settings.zero_duration)
+        state = fit(settings, source, choose_device(self.device), cluster)
+        self.causes_, self.censored_ = state.causes, state.censored
+        self._remember_names(state.encoding)
+        self.encoding_ = state.encoding
+        self.time_grid_ = state.time_grid
+        self.median_event_time_ = state.median_event_time
+        self.score_times_ = state.score_times
+        self.censoring_ = state.censoring
+        self.feature_names_in_ = state.encoding.names
+        self.n_features_in_ = len(state.encoding.covariates)
+        self.history_ = state.history
+        self.card_ = state.card
+        self.network_ = state.network
+        if state.error is not None:
+            raise state.error
+        return self
 
     def _remember_names(self, encoding: Encoding) -> None:
         """Set the words in which causes, times and covariates are shown."""
         self.cause_names_ = names_of_causes(self.causes_, self.cause_names)
         self.time_unit_ = str(self.time_unit)
         self.covariate_labels_ = {each.name: each.shown for each in encoding.covariates}
-
-    def _fingerprint(self, prepared: Prepared | Streamed, plan: Plan) -> str:
-        """Identifies data and settings, so that a checkpoint is not taken for another fit's."""
-        settings = {k: v for k, v in self.get_params().items() if k not in NOT_IN_FINGERPRINT}
-        digest = hashlib.sha256(
-            repr((sorted(settings.items()), plan.seeds, plan.dropout_seed)).encode()
-        )
-        for part in prepared.content():
-            digest.update(part)
-        return digest.hexdigest()
 
     def _forecast(self) -> Forecast:
         return Forecast(
@@ -753,25 +554,6 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         return self.causes_.index(cause)
 
 
-def _beside(prepared: Any, roles: Roles) -> Any:
-    """The same cohort, of a table that may hold the columns of these roles in a prediction too."""
-    encoding = prepared.encoding.leaving_out(roles.named)
-    if isinstance(prepared, Streamed):
-        return prepared._replace(layout=replace(prepared.layout, encoding=encoding))
-    return prepared._replace(encoding=encoding)
-
-
-def automatic_batch_size(n_rows: int) -> int:
-    """About a hundredth of the training rows, as a power of two from 64 to 1024.
-
-    Examples
-    --------
-    >>> [automatic_batch_size(n) for n in (1_200, 20_000, 286_000)]
-    [64, 128, 1024]
-    """
-    return int(2 ** np.clip(np.floor(np.log2(max(n_rows, 1) / 100)), 6, 10))
-
-
 def _require_plain(conditional_after: ArrayLike | None, return_std: bool) -> None:
     """Refuse what a function of time does not know."""
     if conditional_after is not None or return_std:
@@ -779,12 +561,6 @@ def _require_plain(conditional_after: ArrayLike | None, return_std: bool) -> Non
             "return_array=False gives curves from time 0, without deviations; got "
             "conditional_after or return_std. Leave them out, or predict an array."
         )
-
-
-def _score_times(event_times: Array) -> Array:
-    """A hundred times between the 5 and 95 % quantiles of the event times."""
-    first, last = np.quantile(event_times, [0.05, 0.95])
-    return np.unique(np.linspace(first, last, 100)) if last > first else np.array([0.0, last])
 
 
 def _blank(values: Array, outside: NDArray[np.bool_] | None) -> Array:

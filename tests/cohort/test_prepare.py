@@ -1,15 +1,17 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 
 from survtrace import DataError, DataWarning
-from survtrace.cohort.prepare import Subjects, checked_weight, prepare
-from survtrace.tables.covariates.covariates import open_table
-from survtrace.tables.outcome.outcome import read_outcome
+from survtrace.batch import Batch
+from survtrace.cohort.prepare import prepare
+from survtrace.cohort.source import checked_weight, read_frame
 
 DEFAULTS = {
-    "seeds": [1, 2],
     "categorical": None,
+    "columns": None,
     "n_intervals": 3,
     "time_grid": None,
     "validation_fraction": 0.2,
@@ -18,21 +20,19 @@ DEFAULTS = {
 }
 
 
-def subjects(X, y, weight=None):
-    return Subjects(open_table(X), read_outcome(y), np.ones(len(X)) if weight is None else weight)
+def prepared(cohort, evaluation=None, weight=None, seeds=(1, 2), **changes):
+    source = read_frame(*cohort, weight, evaluation)
+    with prepare(source, SimpleNamespace(**{**DEFAULTS, **changes}), list(seeds)) as found:
+        return found
 
 
-def prepared(cohort, evaluation=None, weight=None, **changes):
-    return prepare(
-        subjects(*cohort, weight),
-        None if evaluation is None else subjects(*evaluation),
-        **{**DEFAULTS, **changes},
-    )
+def tensors(ready):
+    return ready.layout.tensors(ready.store)
 
 
 def validation_of(cohort, **changes):
     """The validation rows of a lone member."""
-    return prepared(cohort, seeds=[1], **changes).draws.validation[0]
+    return prepared(cohort, seeds=[1], **changes).split.validation[0]
 
 
 def learned(ready):
@@ -50,8 +50,8 @@ def test_nothing_is_learned_from_the_validation_rows_of_a_lone_member(three_caus
         after = prepared((changed_X, changed_y), seeds=[1])
     before = prepared(three_causes, seeds=[1])
     assert learned(before) == learned(after)
-    training = torch.from_numpy(before.draws.training[0])
-    for old, new in zip(before.cohort, after.cohort, strict=True):
+    training = torch.from_numpy(before.split.training[0])
+    for old, new in zip(tensors(before), tensors(after), strict=True):
         assert torch.equal(old[training], new[training])
 
 
@@ -62,8 +62,8 @@ def test_propensities_are_not_learned_from_validation_rows_either(three_causes, 
     changed = X.copy()
     changed.loc[held, "age"] = X.loc[held, "age"].to_numpy()[::-1]
     before, after = (prepared((x, y), seeds=[1], ips=ips) for x in (X, changed))
-    training = before.draws.training[0]
-    ratio = after.cohort.ips[training] / before.cohort.ips[training]
+    training = before.split.training[0]
+    ratio = tensors(after).ips[training] / tensors(before).ips[training]
     known = torch.isfinite(ratio)
     torch.testing.assert_close(ratio[known], ratio[known][:1].expand(int(known.sum())))
 
@@ -75,10 +75,10 @@ def test_nothing_is_learned_from_an_evaluation_set(draw_cohort, three_causes):
         after = prepared(three_causes, wild)
     tame = prepared(three_causes, (X, y))
     assert learned(after) == learned(tame)
-    for old, new in zip(tame.cohort, after.cohort, strict=True):
+    for old, new in zip(tensors(tame), tensors(after), strict=True):
         assert torch.equal(old[:240], new[:240])
-    assert (tame.draws.training == np.arange(240)).all()
-    assert (tame.draws.validation == np.arange(240, 290)).all()
+    assert (tame.split.training == np.arange(240)).all()
+    assert (tame.split.validation == np.arange(240, 290)).all()
 
 
 def test_cuts_come_from_the_data_or_from_the_user(one_cause):
@@ -110,11 +110,10 @@ def test_a_grid_that_ends_early_prepares_the_cohort_of_a_study_that_stopped_ther
         cut = prepared((X, y), late if with_evaluation else None, **given)
     assert len(caught) == 1
     stopped = prepared((X, stopped_at(y, 3.0)), early if with_evaluation else None, **given)
-    for name, ours, theirs in zip(cut.cohort._fields, cut.cohort, stopped.cohort, strict=True):
+    for name, ours, theirs in zip(Batch._fields, tensors(cut), tensors(stopped), strict=True):
         assert torch.equal(ours, theirs), name
-    for ours, theirs in zip(cut.draws, stopped.draws, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-    used = np.unique(cut.draws.training)
+    np.testing.assert_array_equal(cut.split.bits, stopped.split.bits)
+    used = np.unique(cut.split.training)
     np.testing.assert_array_equal(cut.trained_on.duration, y["duration"].to_numpy()[used])
 
 
@@ -124,9 +123,9 @@ def test_events_of_validation_rows_beyond_the_last_training_event_are_censored_t
     late = y.copy()
     late.loc[held, "duration"] = 1e4
     ready = prepared((X, late), seeds=[1])
-    held = ready.draws.validation[0]
-    assert (ready.cohort.event[held] == 0).all()
-    assert (ready.cohort.fraction[held] == 1).all()
+    held = ready.split.validation[0]
+    assert (tensors(ready).event[held] == 0).all()
+    assert (tensors(ready).fraction[held] == 1).all()
 
 
 def test_a_grid_that_ends_before_the_first_event_is_refused(one_cause):
@@ -138,7 +137,7 @@ def test_a_grid_that_ends_before_the_first_event_is_refused(one_cause):
 
 def test_stay_is_standardised_on_training_rows(one_cause):
     ready = prepared(one_cause, seeds=[1])
-    stay = ready.cohort.stay[ready.draws.training[0]]
+    stay = tensors(ready).stay[ready.split.training[0]]
     assert stay.mean().item() == pytest.approx(0, abs=1e-5)
     assert stay.std(correction=0).item() == pytest.approx(1, abs=1e-5)
 
@@ -146,9 +145,9 @@ def test_stay_is_standardised_on_training_rows(one_cause):
 def test_weights_have_mean_one_over_training_rows(one_cause):
     weight = np.random.default_rng(0).uniform(0, 9, 160)
     ready = prepared(one_cause, weight=weight, seeds=[1])
-    used = ready.draws.training[0]
-    assert ready.cohort.weight[used].mean().item() == pytest.approx(1.0, abs=1e-5)
-    ratio = ready.cohort.weight.numpy() / weight
+    used = ready.split.training[0]
+    assert tensors(ready).weight[used].mean().item() == pytest.approx(1.0, abs=1e-5)
+    ratio = tensors(ready).weight.numpy() / weight
     np.testing.assert_allclose(ratio, ratio[0], rtol=1e-5)
 
 

@@ -1,5 +1,6 @@
 """A cohort on disk is prepared as one in memory is; a fit from a file is as good."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,9 +8,10 @@ import pytest
 
 from survtrace import DataError, DataWarning, SettingError, SurvTRACE, load
 from survtrace.cohort import scratch_file as scratch_module
-from survtrace.cohort.prepare_files import prepare_streamed
-from survtrace.cohort.source import CohortFiles
-from survtrace.cohort.validation import hold_out
+from survtrace.cohort.file_source import FileSource
+from survtrace.cohort.prepare import prepare
+from survtrace.cohort.source import read_frame
+from survtrace.cohort.validation import split_validation
 from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.covariates.encoding import learn_encoding
 from survtrace.tables.outcome.outcome import read_outcome
@@ -18,19 +20,24 @@ from survtrace.tables.outcome.time_grid import quantile_cuts
 
 ROLES = {"event": "cause", "duration": "months"}
 DEFAULTS = {
-    "seeds": [1, 2],
     "categorical": None,
     "n_intervals": 3,
     "time_grid": None,
     "validation_fraction": 0.2,
-    "zero_duration": "raise",
+    "columns": None,
+    "ips": "none",
 }
 
 
 def stored(X, y, path, **roles):
     frame = X.assign(months=y["duration"].to_numpy(), cause=y["event"].to_numpy())
     frame.to_parquet(path, row_group_size=64)
-    return CohortFiles(path, read_roles({**ROLES, **roles}), block_rows=50)
+    return FileSource(path, read_roles({**ROLES, **roles}), chunk_rows=50)
+
+
+def prepare_streamed(source, seeds=(1, 2), zero_duration="raise", **settings):
+    source = replace(source, zero_duration=zero_duration)
+    return prepare(source, SimpleNamespace(**{**DEFAULTS, **settings}), list(seeds))
 
 
 @pytest.fixture
@@ -45,22 +52,18 @@ def everyone(streamed):
     return streamed.layout.unpack(streamed.store.read(range(len(streamed.store.sizes))))
 
 
-def held_out_by_all(seeds, n_rows=240, block_rows=50, fraction=0.2):
+def held_out_by_all(y, seeds):
     """Rows that no member trains on."""
-    rows = []
-    for block, first in enumerate(range(0, n_rows, block_rows)):
-        drawn = hold_out(min(block_rows, n_rows - first), fraction, seeds, block)
-        rows += [first + row for row in range(block_rows) if (drawn == row).any(1).all()]
-    return np.array(rows)
+    return np.flatnonzero(~split_validation(y["event"].to_numpy(), 0.2, seeds).learned_from())
 
 
 @pytest.mark.parametrize("seeds", [[1], [1, 2]])
 def test_what_is_learned_is_what_the_training_rows_teach(three_causes, path, seeds):
     X, y = three_causes
-    used = np.setdiff1d(np.arange(len(X)), held_out_by_all(seeds))
+    used = np.setdiff1d(np.arange(len(X)), held_out_by_all(y, seeds))
     assert len(used) < len(X)
-    files = CohortFiles(path, read_roles(ROLES), block_rows=50)
-    with prepare_streamed(files, **{**DEFAULTS, "seeds": seeds}) as streamed:
+    files = FileSource(path, read_roles(ROLES), chunk_rows=50)
+    with prepare_streamed(files, seeds=seeds) as streamed:
         pass
     expected = learn_encoding(open_table(X.iloc[used]), files.covariates())
     for ours, theirs in zip(streamed.encoding.columns, expected.columns, strict=True):
@@ -75,14 +78,35 @@ def test_what_is_learned_is_what_the_training_rows_teach(three_causes, path, see
 
 def test_the_cohort_on_disk_is_that_of_the_table(three_causes, path):
     X, y = three_causes
-    files = CohortFiles(path, read_roles(ROLES), block_rows=50)
-    with prepare_streamed(files, **DEFAULTS) as streamed:
+    files = FileSource(path, read_roles(ROLES), chunk_rows=50)
+    with prepare_streamed(files) as streamed:
         cohort = everyone(streamed)
     encoded = streamed.encoding.encode(open_table(X))
     np.testing.assert_array_equal(cohort.rows, encoded.rows)
     np.testing.assert_array_equal(cohort.values, encoded.values)
     np.testing.assert_array_equal(cohort.event, y["event"])
-    assert streamed.n_training == 4 * 40 + 32
+    assert streamed.split.n_training == 240 - 48
+
+
+@pytest.mark.parametrize("time_grid", [None, [1, 3]])
+@pytest.mark.filterwarnings("ignore:.*events lie beyond the time grid")
+def test_a_file_and_a_frame_have_the_same_validation_subjects(three_causes, tmp_path, time_grid):
+    X, y = three_causes
+    y = y.copy()
+    y.loc[[60, 130], "event"], y.loc[[60, 130], "duration"] = 0, 0.0
+    files = stored(X, y, tmp_path / "t.parquet")
+    settings = SimpleNamespace(**{**DEFAULTS, "time_grid": time_grid})
+    with (
+        pytest.warns(DataWarning, match="2 of 240 subjects are censored at duration 0"),
+        prepare(read_frame(X, y), settings, [1, 2, 3]) as frame,
+        prepare(files, settings, [1, 2, 3]) as file,
+    ):
+        on_disk = everyone(file)
+    np.testing.assert_array_equal(file.split.bits, frame.split.bits)
+    for ours, theirs in zip(on_disk, frame.layout.tensors(frame.store), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+    assert file.counts == frame.counts
+    np.testing.assert_array_equal(file.cuts, frame.cuts)
 
 
 def test_a_folder_in_other_pieces_is_the_same_cohort(three_causes, path, tmp_path):
@@ -91,10 +115,10 @@ def test_a_folder_in_other_pieces_is_the_same_cohort(three_causes, path, tmp_pat
     for first in range(0, 240, 70):
         some = slice(first, first + 70)
         stored(X[some], y[some], tmp_path / "folder" / f"{first:03d}.parquet")
-    with prepare_streamed(CohortFiles(path, read_roles(ROLES)), **DEFAULTS) as whole:
+    with prepare_streamed(FileSource(path, read_roles(ROLES))) as whole:
         pass
-    folder = CohortFiles(tmp_path / "folder", read_roles(ROLES))
-    with prepare_streamed(folder, **DEFAULTS) as parts:
+    folder = FileSource(tmp_path / "folder", read_roles(ROLES))
+    with prepare_streamed(folder) as parts:
         pass
     assert list(parts.content()) == list(whole.content())
 
@@ -103,13 +127,13 @@ def test_weights_have_mean_one_over_the_training_rows(three_causes, tmp_path):
     X, y = three_causes
     weight = np.linspace(0.5, 4.0, len(X))
     files = stored(X.assign(w=weight), y, tmp_path / "t.parquet", weight="w")
-    with prepare_streamed(files, **{**DEFAULTS, "seeds": [1]}) as streamed:
+    with prepare_streamed(files, seeds=[1]) as streamed:
         found = everyone(streamed).weight.numpy()
-    used = np.setdiff1d(np.arange(len(X)), held_out_by_all([1]))
+    used = np.setdiff1d(np.arange(len(X)), held_out_by_all(y, [1]))
     np.testing.assert_allclose(found, weight / weight[used].mean(), rtol=1e-5)
     files = stored(X.assign(w=0.0), y, tmp_path / "t.parquet", weight="w")
     with pytest.raises(DataError, match="weights must not all be zero; column 'w' is"):
-        prepare_streamed(files, **DEFAULTS).__enter__()
+        prepare_streamed(files).__enter__()
 
 
 def test_subjects_censored_at_once_are_left_out_with_one_warning(three_causes, tmp_path):
@@ -119,7 +143,7 @@ def test_subjects_censored_at_once_are_left_out_with_one_warning(three_causes, t
     files = stored(X, y, tmp_path / "t.parquet")
     with (
         pytest.warns(DataWarning, match=r"2 of 240 subjects .*\(first: row 60\)") as caught,
-        prepare_streamed(files, **DEFAULTS) as streamed,
+        prepare_streamed(files) as streamed,
     ):
         assert streamed.store.sizes == [50, 49, 49, 50, 40]
     assert len(caught) == 1
@@ -131,22 +155,22 @@ def test_events_at_zero_are_moved_to_half_the_smallest_duration_of_all(three_cau
     y.loc[200, "event"], y.loc[200, "duration"] = 1, 0.0
     files = stored(X, y, tmp_path / "t.parquet")
     with pytest.raises(DataError, match=r"first: row 200\).*zero_duration='shift'"):
-        prepare_streamed(files, **DEFAULTS).__enter__()
+        prepare_streamed(files).__enter__()
     half = y["duration"][y["duration"] > 0].min() / 2
-    with prepare_streamed(files, **{**DEFAULTS, "zero_duration": "shift"}) as streamed:
+    with prepare_streamed(files, zero_duration="shift") as streamed:
         assert everyone(streamed).fraction[200] == np.float32(half / streamed.cuts[1])
         assert half in streamed.trained_on.duration
 
 
 def test_a_level_only_held_out_rows_have_is_unseen_and_said_once(three_causes, tmp_path):
     X, y = three_causes
-    rows = held_out_by_all([1])
+    rows = held_out_by_all(y, [1])
     sex = X["sex"].to_numpy(copy=True)
     sex[rows] = "unheard of"
     files = stored(X.assign(sex=sex), y, tmp_path / "t.parquet")
     with (
         pytest.warns(DataWarning, match="not seen in fit get the unseen token") as caught,
-        prepare_streamed(files, **{**DEFAULTS, "seeds": [1]}) as streamed,
+        prepare_streamed(files, seeds=[1]) as streamed,
     ):
         assert "unheard of" not in streamed.encoding.columns[2].levels
     assert len(caught) == 1
@@ -157,14 +181,14 @@ def test_too_few_subjects_are_refused(three_causes, tmp_path, n_rows):
     X, y = three_causes
     files = stored(X[:n_rows], y[:n_rows], tmp_path / "t.parquet")
     with pytest.raises(DataError, match=f"at least two subjects; .* has {n_rows}"):
-        prepare_streamed(files, **DEFAULTS).__enter__()
+        prepare_streamed(files).__enter__()
 
 
 def test_a_cohort_without_events_is_refused(three_causes, tmp_path):
     X, y = three_causes
     files = stored(X, y.assign(event=0), tmp_path / "t.parquet")
     with pytest.raises(DataError, match="at least one subject must have an event"):
-        prepare_streamed(files, **DEFAULTS).__enter__()
+        prepare_streamed(files).__enter__()
 
 
 def test_a_grid_that_ends_early_writes_the_cohort_of_a_study_that_stopped_there(
@@ -173,10 +197,10 @@ def test_a_grid_that_ends_early_writes_the_cohort_of_a_study_that_stopped_there(
     X, y = three_causes
     late = y["duration"] > 3
     early = y.assign(event=y["event"].mask(late, 0), duration=y["duration"].clip(upper=3.0))
-    given = {**DEFAULTS, "time_grid": [1, 3]}
+    given = {"time_grid": [1, 3]}
     with (
         pytest.warns(DataWarning, match=r"\d+ of \d+ events lie beyond the time grid") as caught,
-        prepare_streamed(CohortFiles(path, read_roles(ROLES), block_rows=50), **given) as cut,
+        prepare_streamed(FileSource(path, read_roles(ROLES), chunk_rows=50), **given) as cut,
     ):
         pass
     assert len(caught) == 1
@@ -184,9 +208,9 @@ def test_a_grid_that_ends_early_writes_the_cohort_of_a_study_that_stopped_there(
         pass
     assert list(cut.content()) == list(stopped.content())
     assert cut.trained_on.duration.max() > 3
-    soon = {**DEFAULTS, "time_grid": [1e-9]}
+    soon = {"time_grid": [1e-9]}
     with pytest.raises(DataError, match="at least one event must lie within the time grid"):
-        prepare_streamed(CohortFiles(path, read_roles(ROLES)), **soon).__enter__()
+        prepare_streamed(FileSource(path, read_roles(ROLES)), **soon).__enter__()
 
 
 def test_a_disk_too_small_is_refused_before_anything_is_written(path, monkeypatch, tiny):
@@ -217,15 +241,15 @@ def test_a_file_without_anybody_censored_is_accepted_with_one_warning(three_caus
     files = stored(X, y.assign(event=1), tmp_path / "t.parquet")
     with (
         pytest.warns(DataWarning, match="nobody is censored") as caught,
-        prepare_streamed(files, **DEFAULTS) as streamed,
+        prepare_streamed(files) as streamed,
     ):
         assert streamed.trained_on.causes == (1,)
     assert len(caught) == 1
 
 
 def test_the_scratch_file_is_closed_whatever_happens(path):
-    files = CohortFiles(path, read_roles(ROLES))
-    with pytest.raises(KeyboardInterrupt), prepare_streamed(files, **DEFAULTS) as streamed:
+    files = FileSource(path, read_roles(ROLES))
+    with pytest.raises(KeyboardInterrupt), prepare_streamed(files) as streamed:
         raise KeyboardInterrupt
     with pytest.raises(ValueError, match="closed file"):
         streamed.store.read([0])

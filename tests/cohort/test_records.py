@@ -22,7 +22,7 @@ def layout(three_causes):
 def test_unpacked_is_what_was_packed(layout, three_causes):
     X, y = three_causes
     encoded, outcome = layout.encoding.encode(open_table(X)), read_outcome(y)
-    cohort = layout.unpack(layout.pack(encoded, outcome, np.ones(len(X))))
+    cohort = layout.unpack(layout.pack(layout.columns(encoded, outcome, np.ones(len(X)))))
     interval, fraction = locate(outcome.duration, layout.cuts)
     expected = [
         encoded.rows,
@@ -50,7 +50,9 @@ def test_weights_are_kept_only_where_there_are_some(layout, three_causes):
         *(getattr(layout, name) for name in ("encoding", "cuts", "n_causes", "stay")), 0.5
     )
     encoded, weight = layout.encoding.encode(open_table(X)), np.linspace(0, 1, len(X))
-    found = weighted.unpack(weighted.pack(encoded, read_outcome(y), weight)).weight
+    found = weighted.unpack(
+        weighted.pack(weighted.columns(encoded, read_outcome(y), weight))
+    ).weight
     np.testing.assert_allclose(found.numpy(), 2 * weight, rtol=1e-6)
 
 
@@ -65,7 +67,7 @@ def test_many_levels_and_no_numbers_are_no_trouble():
     )
     encoded = layout.encoding.encode(table)
     assert layout.dtype["rows"].base == np.uint16
-    cohort = layout.unpack(layout.pack(encoded, read_outcome(y), np.ones(300)))
+    cohort = layout.unpack(layout.pack(layout.columns(encoded, read_outcome(y), np.ones(300))))
     np.testing.assert_array_equal(cohort.rows.numpy(), encoded.rows)
     assert (cohort.values == 1).all()
 
@@ -75,10 +77,21 @@ def test_an_event_beyond_the_last_cut_lies_on_disk_as_censored_at_it(layout, thr
     end = np.quantile(y["duration"], 0.4)
     short = Layout(layout.encoding, np.array([0.0, end]), 3, StayScale(2.0, 4.0, longest=end))
     encoded, outcome = layout.encoding.encode(open_table(X)), read_outcome(y)
-    cohort = short.unpack(short.pack(encoded, outcome, np.ones(len(X))))
+    cohort = short.unpack(short.pack(short.columns(encoded, outcome, np.ones(len(X)))))
     late = (y["duration"] > end).to_numpy()
     assert y["event"][late].any()
     assert not cohort.event[late].any()
     np.testing.assert_array_equal(cohort.event[~late], y["event"][~late])
     assert (cohort.fraction[late] == 1).all()
     assert (cohort.stay[late] == np.float32((end - 2.0) / 4.0)).all()
+
+
+def test_memory_and_disk_hold_the_same_columns(layout, three_causes):
+    X, y = three_causes
+    encoded = layout.encoding.encode(open_table(X))
+    columns = layout.columns(encoded, read_outcome(y), np.ones(len(X)))
+    for ours, theirs in zip(
+        layout.tensors(columns), layout.unpack(layout.pack(columns)), strict=True
+    ):
+        assert ours.dtype == theirs.dtype
+        assert torch.equal(ours, theirs)

@@ -56,9 +56,10 @@ def test_the_file_has_no_name(tmp_path):
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
 def test_a_killed_process_leaves_nothing(tmp_path):
     code = (
-        "import os, signal, sys, numpy as np; from survtrace.cohort.scratch_file import Spool\n"
-        "spool = Spool(np.dtype([('n', np.uint8)]), sys.argv[1])\n"
-        "spool.append(np.zeros(1000, spool.dtype)); os.kill(os.getpid(), signal.SIGKILL)"
+        "import os, signal, sys, numpy as np\n"
+        "from survtrace.cohort.scratch_file import ScratchFile\n"
+        "store = ScratchFile(np.dtype([('n', np.uint8)]), sys.argv[1])\n"
+        "store.append(np.zeros(1000, store.dtype)); os.kill(os.getpid(), signal.SIGKILL)"
     )
     assert subprocess.run([sys.executable, "-c", code, tmp_path], check=False).returncode < 0
     assert list(tmp_path.iterdir()) == []
@@ -136,12 +137,13 @@ def test_a_limit_of_the_system_is_met_in_the_middle_of_a_write():
     """The system lets the write that meets a limit end short, as the one that fills a disk."""
     code = (
         "import resource, signal, numpy as np; from survtrace import DataError\n"
-        "from survtrace.cohort.scratch_file import Spool\n"
+        "from survtrace.cohort.scratch_file import ScratchFile\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))\n"
-        "spool = Spool(np.dtype([('n', np.uint8)])); spool.append(np.zeros(1000, spool.dtype))\n"
-        "try: spool.append(np.zeros(1000, spool.dtype))\n"
-        "except DataError as error: print(error, spool.sizes)\n"
+        "store = ScratchFile(np.dtype([('n', np.uint8)]))\n"
+        "store.append(np.zeros(1000, store.dtype))\n"
+        "try: store.append(np.zeros(1000, store.dtype))\n"
+        "except DataError as error: print(error, store.sizes)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "(File too large). Set the variable TMPDIR" in done.stdout

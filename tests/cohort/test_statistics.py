@@ -1,4 +1,4 @@
-"""A census does not depend on how the cohort was cut, and teaches what the whole table teaches."""
+"""Statistics do not depend on how the table was cut, and teach what the whole table teaches."""
 
 from itertools import pairwise
 
@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from survtrace import DataError, DataWarning
 from survtrace.cohort import statistics as module
-from survtrace.cohort.source import Block
-from survtrace.cohort.statistics import collect_statistics, gather, join
+from survtrace.cohort.source import Chunk
+from survtrace.cohort.statistics import add_up, chunk_statistics, join
 from survtrace.tables.covariates.covariates import infer_covariates, open_table
-from survtrace.tables.covariates.encoding import learn_encoding
+from survtrace.tables.covariates.encoding import learn_encoding, learn_from_summaries
 from survtrace.tables.outcome.outcome import read_outcome
-from survtrace.tables.outcome.time_grid import quantile_cuts
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -33,18 +32,24 @@ Y["event"] = LABELS[Y["event"]]  # sorted, so that a piece does not know of all 
 COVARIATES = infer_covariates(open_table(X), categorical=["code"])
 
 
-def census_of(first, last, number=0):
+def encoding_of(statistics, covariates=COVARIATES):
+    values = statistics.values.columns[0].T
+    copies = statistics.copies
+    return learn_from_summaries(covariates, statistics.columns, values, copies=copies)
+
+
+def statistics_of(first, last, number=0):
     table = open_table(X[first:last])
     y = {name: column[first:last] for name, column in Y.items()}
-    outcome = read_outcome(y, ask=False)
-    kept = np.arange(last - first)
+    outcome = read_outcome(y, causes=(1, 3, "b"))
+    rows = np.arange(last - first)
     weight = np.linspace(1, 2, N)[first:last]
-    return collect_statistics(Block(number, first, table, kept, outcome, weight), COVARIATES, kept)
+    return chunk_statistics(Chunk(number, first, table, rows, outcome, weight), COVARIATES, rows)
 
 
-def pieces_at(cuts):
+def parts_at(cuts):
     ends = [0, *sorted(set(cuts)), N]
-    return [census_of(first, last) for first, last in pairwise(ends)]
+    return [statistics_of(first, last) for first, last in pairwise(ends)]
 
 
 def assert_alike(found, expected):
@@ -63,13 +68,13 @@ def test_any_cut_and_any_order_teach_the_same(at, random, most):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "MOST_OUTCOMES", most)
         patch.setattr(module, "MOST_VALUES", most)
-        whole, parts = join([census_of(0, N)]), pieces_at(at)
+        whole, parts = join([statistics_of(0, N)]), parts_at(at)
         random.shuffle(parts)
         half = len(parts) // 2
         nested = [join(some) for some in (parts[:half], parts[half:]) if some]
         found = join(nested)
-    for name in ("causes", "smallest", "n_empty", "n_rows", "n_events"):
-        assert getattr(found, name) == getattr(whole, name)
+    for name in ("events", "n_missing"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
     for ours, theirs in zip(found.columns, whole.columns, strict=True):
         assert (ours.n, ours.n_missing) == (theirs.n, theirs.n_missing)
     for name in ("outcomes", "values"):
@@ -78,47 +83,40 @@ def test_any_cut_and_any_order_teach_the_same(at, random, most):
         for column, expected in zip(ours.columns, theirs.columns, strict=True):
             np.testing.assert_array_equal(column, expected)
     assert found.weight.mean == pytest.approx(whole.weight.mean, rel=1e-12)
-    assert_alike(found.encoding(COVARIATES), whole.encoding(COVARIATES))
+    assert_alike(encoding_of(found), encoding_of(whole))
 
 
 def test_it_is_what_the_table_in_memory_teaches():
-    statistics = join(pieces_at([7, 20, 33]))
-    assert_alike(statistics.encoding(COVARIATES), learn_encoding(open_table(X), COVARIATES))
+    statistics = join(parts_at([7, 20, 33]))
+    assert_alike(encoding_of(statistics), learn_encoding(open_table(X), COVARIATES))
     outcome = read_outcome(Y)
-    np.testing.assert_array_equal(statistics.outcome().duration, outcome.duration)
-    np.testing.assert_array_equal(statistics.outcome().event, outcome.event)
-    assert statistics.causes == outcome.causes == (1, 3, "b")
-    np.testing.assert_array_equal(quantile_cuts(statistics.outcome(), 4), quantile_cuts(outcome, 4))
+    for found, expected in zip(
+        statistics.outcomes.columns, (outcome.duration, outcome.event), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+    assert outcome.causes == (1, 3, "b")
+    assert statistics.events[1:].tolist() == list(outcome.n_events.values())
 
 
 def test_nothing_is_learned_from_rows_that_are_not_used():
     table = open_table(X.assign(sex=np.where(X["age"] > 60, "x", X["code"].map(str))))
     used = np.flatnonzero(X["age"] <= 60)
-    block = Block(0, 0, table, np.arange(N), read_outcome(Y), np.ones(N))
-    statistics = collect_statistics(block, COVARIATES, used)
-    encoding = statistics.encoding(COVARIATES)
+    chunk = Chunk(0, 0, table, np.arange(N), read_outcome(Y), np.ones(N))
+    statistics = chunk_statistics(chunk, COVARIATES, used)
+    encoding = encoding_of(statistics)
     assert encoding.columns[0].mean == pytest.approx(X["age"][used].mean())
     assert encoding.columns[2].levels == ("0", "1", "2")
     assert statistics.outcomes.row.tolist() == used.tolist()
-    assert statistics.causes == (1, 3, "b")
-
-
-def test_events_at_zero_go_to_half_the_smallest_duration():
-    y = {"event": [1, 0, 2, 1], "duration": [0.0, 4.0, 3.0, 5.0]}
-    outcome = read_outcome(y, zero_duration=0.0)
-    table = open_table({"age": [1.0, 2.0, 3.0, 4.0]})
-    block = Block(0, 0, table, np.arange(4), outcome, np.ones(4))
-    statistics = collect_statistics(block, infer_covariates(table), np.arange(4))
-    assert statistics.outcome().duration.tolist() == [1.5, 4.0, 3.0, 5.0]
+    assert len(statistics.events) == 4
 
 
 def test_columns_that_teach_nothing_are_named():
     table = open_table({"age": [1.0, 2.0], "gone": [np.nan, np.nan], "same": ["x", "x"]})
     outcome, rows = read_outcome({"event": [1, 0], "duration": [1.0, 2.0]}), np.arange(2)
     covariates = infer_covariates(table)
-    statistics = collect_statistics(Block(0, 0, table, rows, outcome, np.ones(2)), covariates, rows)
+    statistics = chunk_statistics(Chunk(0, 0, table, rows, outcome, np.ones(2)), covariates, rows)
     with pytest.warns(DataWarning, match=r"'all missing': \['gone'\], 'constant': \['same'\]"):
-        statistics.encoding(covariates)
+        encoding_of(statistics, covariates)
 
 
 def test_an_identifier_is_refused_before_it_fills_the_memory(monkeypatch):
@@ -127,14 +125,31 @@ def test_an_identifier_is_refused_before_it_fills_the_memory(monkeypatch):
     seen = []
 
     def parts():
-        for part in pieces_at([20, 40]):
+        for part in parts_at([20, 40]):
             seen.append(part)
             yield part
 
     with pytest.raises(DataError, match=r"2 levels; 'code' has more .*\"drop\": \['code'\]"):
-        gather(parts(), COVARIATES)
-    assert len(seen) == 1
+        add_up(parts(), COVARIATES)
+    assert len(seen) == 2
 
 
-def test_of_nothing_there_is_no_census():
-    assert gather([], COVARIATES) is None
+def test_of_nobody_there_are_no_statistics():
+    assert add_up([None], COVARIATES) is None
+
+
+def test_a_lone_chunk_keeps_all_its_values_for_quantiles(monkeypatch):
+    monkeypatch.setattr(module, "MOST_VALUES", 5)
+    monkeypatch.setattr(module, "WAITING", 10)
+    assert len(add_up([statistics_of(0, N)], COVARIATES).values.row) == N
+    assert len(add_up(parts_at([30]), COVARIATES).values.row) == 5
+
+
+def test_a_copied_column_is_named_where_one_chunk_is_the_table():
+    table = open_table({"age": [1.0, 2.0], "again": [1.0, 2.0]})
+    outcome, rows = read_outcome({"event": [1, 0], "duration": [1.0, 2.0]}), np.arange(2)
+    covariates = infer_covariates(table)
+    for whole in (True, False):
+        chunk = Chunk(0, 0, table, rows, outcome, np.ones(2), whole)
+        found = chunk_statistics(chunk, covariates, rows)
+        assert found.copies == (("again",) if whole else ())

@@ -1,24 +1,48 @@
-"""Who is held out of a block is known from seed and number alone."""
+"""Members hold out subjects of their own, stratified by cause, by their seed alone."""
 
 import numpy as np
 import pytest
 
-from survtrace.cohort.validation import count_held_out, hold_out
+from survtrace.cohort.validation import ValidationSplit, split_validation
+
+EVENT = np.repeat([0, 1, 2], [60, 30, 10])
 
 
-def test_a_members_draw_does_not_depend_on_the_others():
-    together, alone = hold_out(100, 0.1, [4, 5, 6], block=3), hold_out(100, 0.1, [5], block=3)
-    assert together.shape == (3, 10)
-    np.testing.assert_array_equal(together[1], alone[0])
-    assert not np.array_equal(together[0], together[1])
-    assert not np.array_equal(alone, hold_out(100, 0.1, [5], block=4))
+def test_every_member_is_stopped_by_its_own_rows_with_the_same_share_of_causes():
+    split = split_validation(EVENT, 0.2, seeds=[1, 2, 3])
+    assert split.validation.shape == (3, 20)
+    for training, validation in zip(split.training, split.validation, strict=True):
+        assert np.array_equal(np.sort(np.concatenate([training, validation])), np.arange(100))
+        assert np.bincount(EVENT[validation]).tolist() == [12, 6, 2]
+    assert not np.array_equal(split.validation[0], split.validation[1])
 
 
-@pytest.mark.parametrize("fraction", [1e-9, 0.1, 0.5, 0.99])
-@pytest.mark.parametrize("n_subjects", [0, 1, 2, 3, 50])
-def test_someone_is_held_out_and_someone_is_left(n_subjects, fraction):
-    held_out = hold_out(n_subjects, fraction, [0, 1], block=0)
-    assert held_out.shape == (2, count_held_out(n_subjects, fraction))
-    assert 0 <= held_out.shape[1] <= max(n_subjects - 1, 0)
-    assert held_out.shape[1] > 0 or n_subjects < 2
-    assert all(len(np.unique(own)) == len(own) for own in held_out)
+def test_the_draw_of_a_member_depends_on_its_seed_alone():
+    together = split_validation(EVENT, 0.1, seeds=[4, 5, 6])
+    alone = split_validation(EVENT, 0.1, seeds=[5])
+    np.testing.assert_array_equal(together.validation[1], alone.validation[0])
+    np.testing.assert_array_equal(together.training[1], alone.training[0])
+
+
+@pytest.mark.parametrize("fraction", [1e-9, 0.013, 0.5, 0.97])
+def test_the_size_of_the_draw_is_the_fraction_but_at_least_one(fraction):
+    split = split_validation(EVENT, fraction, seeds=[0])
+    assert split.validation.shape[1] == max(1, round(fraction * 100))
+
+
+@pytest.mark.parametrize("n_members", [1, 7, 8, 9, 20])
+def test_a_bit_for_each_member_and_subject_says_it_all(n_members):
+    held_out = np.random.default_rng(0).random((n_members, 30)) < 0.4
+    held_out[:, 3] = True
+    split = ValidationSplit.of(held_out)
+    np.testing.assert_array_equal(split.held_out(), held_out)
+    np.testing.assert_array_equal(split.held_out(slice(5, 9)), held_out[:, 5:9])
+    np.testing.assert_array_equal(split.learned_from(), ~held_out.all(axis=0))
+    assert split.bits.nbytes == 30 * -(-n_members // 8)
+    drawn = split_validation(EVENT, 0.1, seeds=list(range(n_members)))
+    assert drawn.n_training == 90 == len(drawn.training[-1])
+
+
+def test_events_in_a_small_type_are_split_as_others():
+    small = split_validation(EVENT.astype(np.uint8), 0.1, seeds=[4, 5])
+    np.testing.assert_array_equal(small.bits, split_validation(EVENT, 0.1, seeds=[4, 5]).bits)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from survtrace import SettingError, SurvTRACE, estimator, load
-from survtrace.cohort.source import CohortFiles
+from survtrace.cohort.file_source import FileSource
 
 pytest.importorskip("ray", reason="needs ray: pip install 'survtrace[distributed]'")
 
@@ -72,8 +72,8 @@ def test_two_workers_learn_what_one_process_learns(cluster, settings, three_caus
 def test_a_worker_killed_in_mid_epoch_changes_nothing(
     cluster, settings, three_causes, files, tmp_path, monkeypatch
 ):
-    """Of files too: read by the cluster, in the same blocks as by one process."""
-    monkeypatch.setattr(estimator, "CohortFiles", partial(CohortFiles, block_rows=64))
+    """Of files too: read by the cluster, in the same chunks as by one process."""
+    monkeypatch.setattr(estimator, "FileSource", partial(FileSource, chunk_rows=64))
     alone = SurvTRACE(**settings).fit(files, ROLES)
     flag = tmp_path / "killed"
     monkeypatch.setattr(training, "work", killing_once(training.work, flag))
@@ -82,7 +82,7 @@ def test_a_worker_killed_in_mid_epoch_changes_nothing(
     assert_same(est, alone, three_causes[0])
     assert est.censored_ == [0]
     left = [path.name for path in (tmp_path / "storage").iterdir()]
-    assert [name.partition("-")[0] for name in left] == ["fit"], "the spool is gone"
+    assert [name.partition("-")[0] for name in left] == ["fit"], "the records are gone"
 
 
 @pytest.mark.parametrize("change", [{"n_workers": 0}, {"cpus_per_worker": 0}])

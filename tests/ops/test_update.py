@@ -3,7 +3,7 @@ import torch
 
 from survtrace import ops
 from survtrace.ops.dispatch import clip_by_member
-from survtrace.training.averaging import RunningAverage
+from survtrace.training.flat_parameters import RunningAverage
 
 
 def test_the_kernel_takes_a_step_of_adamw_on_clipped_gradients_with_a_running_average(cuda_kernels):

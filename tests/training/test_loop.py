@@ -1,10 +1,15 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 
 from survtrace import SurvTRACE, TrainingError, ops
-from survtrace.cohort.batch_source import MemorySource, ValidationSplit
+from survtrace.cohort.batch_source import MemorySource
 from survtrace.cohort.prepare import prepare
+from survtrace.cohort.source import read_frame
+from survtrace.network.assembly import Network
+from survtrace.training.fit import plan_training
 from survtrace.training.history import History
 from survtrace.training.loop import train, validation_loss
 
@@ -16,32 +21,28 @@ def estimator(tiny, **changes):
     return SurvTRACE(**{**tiny, **noise, "n_members": 3, "max_epochs": 3, **changes})
 
 
+def settings_of(est):
+    return SimpleNamespace(**est.get_params())
+
+
 @pytest.fixture(scope="module")
 def ready(three_causes, tiny):
     """A cohort prepared for three members."""
-    est = estimator(tiny)
-    return prepare(
-        est._read_subjects(*three_causes, None),
-        None,
-        seeds=SEEDS,
-        categorical=None,
-        n_intervals=3,
-        time_grid=None,
-        validation_fraction=0.2,
-        ips="none",
-        ips_clip=0.01,
-    )
+    settings = settings_of(estimator(tiny, validation_fraction=0.2))
+    with prepare(read_frame(*three_causes), settings, SEEDS) as cohort:
+        return cohort
 
 
 def trained(tiny, ready, members=(0, 1, 2), **changes):
     """Train some of the members on the cohort prepared for all."""
-    est = estimator(tiny, **{"n_members": len(members), **changes})
-    est.causes_ = [1, 2, 3]
+    settings = settings_of(estimator(tiny, **{"n_members": len(members), **changes}))
     seeds = [SEEDS[member] for member in members]
-    start = est._network(ready, SEEDS) if len(members) == 3 else est._network(ready, seeds)
-    plan = est._plan(ready, seeds, base=5)
-    draws = ValidationSplit(*(rows[list(members)] for rows in ready.draws))
-    batch_source = MemorySource(ready.cohort, draws, seeds, plan.batch_size)
+    shape, plan = plan_training(settings, ready, seeds, base=5)
+    start = Network(shape)
+    start.initialise(seeds)
+    rows = (rows[list(members)] for rows in (ready.split.training, ready.split.validation))
+    cohort = ready.layout.tensors(ready.store)
+    batch_source = MemorySource(cohort, *rows, seeds, plan.batch_size)
     history = History()
     train(start, batch_source, plan, history)
     return start, history.frame(), batch_source
@@ -123,7 +124,8 @@ def test_training_ends_when_all_members_have_stopped(tiny, ready):
 def test_the_validation_loss_does_not_depend_on_its_chunks(ready, together):
     network, _, batch_source = together
     whole = validation_loss(network, batch_source, [0, 1, 2])
-    in_sevens = MemorySource(ready.cohort, ready.draws, SEEDS, 32, chunk=7)
+    rows = ready.split.training, ready.split.validation
+    in_sevens = MemorySource(batch_source.cohort, *rows, SEEDS, 32, chunk=7)
     pieces = validation_loss(network, in_sevens, [0, 1, 2])
     torch.testing.assert_close(whole, pieces)
 

@@ -18,17 +18,17 @@ import json, sys
 from functools import partial
 
 import numpy as np, pandas as pd, torch
-import survtrace.estimator
+import survtrace.training.fit
 from survtrace import SurvTRACE
-from survtrace.training.process_group import Crew
+from survtrace.training.process_group import ProcessGroup
 
 folder, cases, rank, size = sys.argv[1], json.loads(sys.argv[2]), *map(int, sys.argv[3:])
 torch.set_num_threads(1)
 torch.distributed.init_process_group(
     "gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=size
 )
-alone = survtrace.estimator.train
-survtrace.estimator.train = partial(alone, crew=Crew(rank, size))
+alone = survtrace.training.fit.train
+survtrace.training.fit.train = partial(alone, group=ProcessGroup(rank, size))
 X, y = pd.read_pickle(f"{folder}/X.pkl"), pd.read_pickle(f"{folder}/y.pkl")
 for name, (n_rows, settings) in cases.items():
     weight = np.linspace(0.5, 1.5, n_rows)

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -5,7 +7,10 @@ import torch
 from survtrace import SurvTRACE
 from survtrace.cohort.batch_source import MemorySource
 from survtrace.cohort.prepare import prepare
+from survtrace.cohort.source import read_frame
 from survtrace.losses.hazard import exposure
+from survtrace.network.assembly import Network
+from survtrace.training.fit import plan_training
 from survtrace.training.recalibration import count_events, recalibrate, recalibration_factors
 
 GENERATOR = torch.Generator().manual_seed(0)
@@ -17,29 +22,22 @@ WEIGHT = torch.rand(200, generator=GENERATOR) + 0.5
 
 @pytest.fixture(scope="module")
 def parts(three_causes, tiny):
-    est = SurvTRACE(**tiny)
-    est.causes_ = [1, 2, 3]
-    ready = prepare(
-        est._read_subjects(*three_causes, None),
-        None,
-        seeds=[1, 2],
-        categorical=None,
-        n_intervals=3,
-        time_grid=None,
-        validation_fraction=0.2,
-        ips="none",
-        ips_clip=0.01,
-    )
-    return est._network(ready, [1, 2]).eval(), ready
+    settings = SimpleNamespace(**SurvTRACE(**{**tiny, "validation_fraction": 0.2}).get_params())
+    with prepare(read_frame(*three_causes), settings, [1, 2]) as ready:
+        network = Network(plan_training(settings, ready, [1, 2], base=5)[0])
+    network.initialise([1, 2])
+    return network.eval(), ready
 
 
 def batch_source(ready, chunk=4096):
-    return MemorySource(ready.cohort, ready.draws, [1, 2], 32, chunk)
+    rows = ready.split.training, ready.split.validation
+    return MemorySource(ready.layout.tensors(ready.store), *rows, [1, 2], 32, chunk)
 
 
 @torch.no_grad()
 def expected_and_observed(network, ready):
-    batch = ready.cohort.take(torch.from_numpy(ready.draws.training))
+    cohort = ready.layout.tensors(ready.store)
+    batch = cohort.take(torch.from_numpy(ready.split.training))
     logits = network.cause_logits(batch.rows, batch.values)
     hazard = torch.nn.functional.softplus(logits) * network.recalibration_factor
     lived = exposure(batch.interval, batch.fraction, 3)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from survtrace.cohort.batch_source import split_validation
+from survtrace.cohort.validation import split_validation
 from survtrace.tables.outcome.outcome import Outcome
 
 
@@ -49,6 +49,4 @@ def validation_rows(
     (5, 5)
     """
     seed = int(np.random.default_rng(random_state).integers(2**31))
-    marks = np.zeros(len(outcome), dtype=bool)
-    marks[split_validation(outcome.event, fraction, [seed]).validation[0]] = True
-    return marks
+    return split_validation(outcome.event, fraction, [seed]).held_out()[0]

@@ -1,214 +1,273 @@
-"""A table and its outcome become the cohort the members train on; nothing else is looked at."""
+"""Prepare a cohort for training: source, statistics, encoding, store."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-import narwhals as nw
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from survtrace.batch import Batch
-from survtrace.cohort.batch_source import MemorySource, ValidationSplit, split_validation
-from survtrace.cohort.card import CohortCounts, count_cohort
+from survtrace.cohort.batch_source import BatchSource, MemorySource
+from survtrace.cohort.disk_source import DiskSource
+from survtrace.cohort.file_source import FileSource, Source
+from survtrace.cohort.records import Columns, Layout
+from survtrace.cohort.scratch_file import RecordStore, ScratchFile, require_space, scratch_folder
+from survtrace.cohort.source import Chunk, OutcomeScan
+from survtrace.cohort.statistics import TableStatistics, add_up, collect_statistics
+from survtrace.cohort.validation import ValidationSplit, split_validation
 from survtrace.errors import DataError
+from survtrace.inspection.dictionary import read_dictionary
 from survtrace.inspection.plan import Plan, plan_columns
 from survtrace.losses.propensity import ips_weights, propensities
-from survtrace.tables.covariates.columns import read_column
-from survtrace.tables.covariates.encoding import Encoded, Encoding, learn_encoding
-from survtrace.tables.covariates.real_numbers import real_numbers
-from survtrace.tables.outcome.outcome import Outcome
+from survtrace.tables.covariates.encoding import (
+    Categories,
+    Encoded,
+    Encoding,
+    learn_from_summaries,
+)
+from survtrace.tables.files.chunks import warnings_of_rows
+from survtrace.tables.outcome.outcome import (
+    Outcome,
+    warn_if_complete,
+    warn_of_unknown_durations,
+)
 from survtrace.tables.outcome.time_grid import (
     StayScale,
     checked_cuts,
     end_follow_up,
-    locate,
     quantile_cuts,
     warn_of_late_events,
     warn_of_sparse_causes,
 )
 
+EncodeChunks = Callable[..., Iterator[Columns]]
 
-class Prepared(NamedTuple):
-    """The cohort, who trains on whom, and what was learned from the training rows.
 
-    Follow-up of the cohort ends with the last cut; ``trained_on`` has the whole of it.
+class CohortCounts(NamedTuple):
+    """How many subjects, events of each cause, and missing values of each covariate."""
+
+    n_subjects: int
+    n_events: dict[Any, int]
+    n_missing: dict[str, int]
+
+
+class Cohort(NamedTuple):
+    """Encoded subjects, who trains on whom, and what was learned from the training rows.
+
+    ``store`` holds the subjects as arrays in memory or as records on disk; their follow-up ends
+    with the last cut. ``trained_on`` has the whole of it, of a sample of a million at most.
     """
 
-    cohort: Batch
-    draws: ValidationSplit
-    encoding: Encoding
-    cuts: NDArray[np.float64]
+    store: Columns | RecordStore
+    layout: Layout
+    split: ValidationSplit
     trained_on: Outcome
     counts: CohortCounts
 
     @property
-    def n_training(self) -> int:
-        """How many subjects each member trains on."""
-        return self.draws.training.shape[1]
+    def encoding(self) -> Encoding:
+        """Scales and categories."""
+        return self.layout.encoding
+
+    @property
+    def cuts(self) -> NDArray[np.float64]:
+        """The time grid."""
+        return self.layout.cuts
 
     def batch_source(
         self, seed: int, seeds: list[int], batch_size: int, device: torch.device
-    ) -> MemorySource:
-        """Where training gets its batches from; the seed of the fit itself is not needed."""
-        return MemorySource(self.cohort.to(device), self.draws, seeds, batch_size)
+    ) -> BatchSource:
+        """Give training its batches, from memory or from disk."""
+        if isinstance(self.store, dict):
+            tensors = self.layout.tensors(self.store).to(device)
+            rows = self.split.training, self.split.validation
+            return MemorySource(tensors, *rows, seeds, batch_size)
+        return DiskSource(self.store, self.layout, self.split, seed, seeds, batch_size, device)
 
     def content(self) -> Iterator[bytes]:
-        """What tells these data from others, for a checkpoint."""
-        yield from (tensor.contiguous().numpy().tobytes() for tensor in self.cohort)
-        yield from (rows.tobytes() for rows in self.draws)
+        """Give the bytes that tell these data from others, for a checkpoint."""
+        if isinstance(self.store, dict):
+            yield from (column.tobytes() for column in self.store.values())
+        else:
+            yield self.store.fingerprint
+        yield self.split.bits.tobytes()
 
 
-class Subjects(NamedTuple):
-    """Covariates, outcome and sample weight of the same subjects."""
+@runtime_checkable
+class FileReaders(Protocol):
+    """Reads files by many processes at once; without one, this process reads them."""
 
-    table: nw.DataFrame[Any]
-    outcome: Outcome
-    weight: NDArray[np.float64]
+    def each_span(self, source: FileSource, work: Callable[[range], Any]) -> Iterable[Any]:
+        """Do the work on spans of chunks that make up the table."""
+
+    def records(
+        self, source: FileSource, layout: Layout, encode: EncodeChunks, n_subjects: int
+    ) -> AbstractContextManager[RecordStore]:
+        """Hold all records where all processes see them, as long as they are needed."""
 
 
+@contextmanager
 def prepare(
-    subjects: Subjects,
-    evaluation: Subjects | None,
-    *,
-    seeds: list[int],
-    categorical: Sequence[str | int] | None,
-    columns: Any = None,
-    n_intervals: int,
-    time_grid: ArrayLike | None,
-    validation_fraction: float,
-    ips: str,
-    ips_clip: float,
-) -> Prepared:
-    """Draw validation rows, learn scales, categories, cuts and propensities from the others.
+    source: Source, settings: Any, seeds: list[int], readers: FileReaders | None = None
+) -> Iterator[Cohort]:
+    """Draw validation rows, learn scales, categories and cuts from the others, encode all.
 
     "The others" are the rows that at least one member trains on. With an evaluation set, every
     member trains on all subjects and is stopped by that set, from which nothing is learned.
     """
-    table, outcome, weight = subjects
-    on_grid = outcome if time_grid is None else end_follow_up(outcome, checked_cuts(time_grid)[-1])
-    draws = _draw(on_grid, evaluation, validation_fraction, seeds)
-    used = np.unique(draws.training)
-    trained_on = outcome.take(used)
-    planned = plan_columns(table, outcome, categorical=categorical, columns=columns)
+    grid = None if settings.time_grid is None else checked_cuts(settings.time_grid)
+    scan = source.scan(None if grid is None else grid[-1])
+    source, n_subjects = scan.source, len(scan.event)
+    if source.evaluation is None:
+        split = split_validation(scan.event_on_grid, settings.validation_fraction, seeds)
+    else:
+        held_out = np.arange(n_subjects + len(source.evaluation.rows)) >= n_subjects
+        split = ValidationSplit.of(np.tile(held_out, (len(seeds), 1)))
+    learned_from = split.learned_from()
+    planned = _plan_columns(source, settings)
+    covariates = planned.covariates
+    collect = partial(collect_statistics, source, covariates, learned_from, scan.sizes)
+    if readers is not None and isinstance(source, FileSource):
+        statistics = add_up(readers.each_span(source, collect), covariates)
+    else:
+        statistics = collect()
+    if statistics is None or statistics.weight.mean == 0:
+        raise DataError(f"weights must not all be zero; {source.weight_name} is.")
+    encoding = learn_from_summaries(
+        covariates,
+        statistics.columns,
+        statistics.values.columns[0].T,
+        planned.left_out,
+        planned.words(),
+        statistics.copies,
+    )
+    duration, event = statistics.outcomes.columns
+    trained_on = Outcome(duration, event, scan.causes, scan.censored)
+    if isinstance(source, FileSource):  # of a frame, all this was looked at as it was read
+        _require_levels(encoding, settings.columns)
+        warn_of_unknown_durations(trained_on)
+        if source.roles.censored is None:
+            warn_if_complete(trained_on)
+    cuts = _choose_cuts(trained_on, settings.n_intervals, grid, scan, statistics)
+    layout = Layout(
+        encoding.leaving_out(source.beside),
+        cuts,
+        len(scan.causes),
+        StayScale.of(trained_on, cuts[-1]),
+        None if source.weight_name is None else statistics.weight.mean,
+    )
+    n_missing = dict(zip(encoding.names.tolist(), statistics.n_missing.tolist(), strict=True))
+    counts = CohortCounts(n_subjects, scan.count_events(scan.event), n_missing)
+    with _stored(source, layout, settings, learned_from, n_subjects, readers) as store:
+        yield Cohort(store, layout, split, trained_on, counts)
+
+
+def _plan_columns(source: Source, settings: Any) -> Plan:
+    """Decide what will be done with each column, by the first chunk."""
+    first = next(iter(source.chunks(range(1))))
+    table = first.table if len(first.rows) == len(first.table) else first.table[first.rows]
+    planned = plan_columns(
+        table, first.outcome, categorical=settings.categorical, columns=settings.columns
+    )
     planned.require_answers()
-    encoding = _learn(table, used, planned)
-    cuts = choose_cuts(trained_on, n_intervals, time_grid)
-    warn_of_late_events(outcome.n_events, on_grid.n_events, cuts[-1])
-    warn_of_sparse_causes(end_follow_up(trained_on, cuts[-1]).n_events, len(cuts) - 1)
-    encoded = encoding.encode(table)
-    counts = count_cohort(encoding, encoded, outcome)
-    if evaluation is not None:
-        encoded = _append(encoded, encoding.encode(evaluation.table))
-        outcome = _append_outcome(outcome, evaluation.outcome)
-        weight = np.concatenate([weight, evaluation.weight])
-    weight = weight / weight[used].mean()
-    stay = StayScale.of(trained_on, cuts[-1]).standardise(outcome.duration)
-    ended = end_follow_up(outcome, cuts[-1])
-    ips_weight = _ips_weights(ips, encoded, ended, used, ips_clip)
-    cohort = _tensors(encoded, ended, cuts, stay, weight, ips_weight)
-    return Prepared(cohort, draws, encoding, cuts, trained_on, counts)
+    return planned
 
 
-def choose_cuts(
-    trained_on: Outcome, n_intervals: int, time_grid: ArrayLike | None
+def _choose_cuts(
+    trained_on: Outcome,
+    n_intervals: int,
+    grid: NDArray[np.float64] | None,
+    scan: OutcomeScan,
+    statistics: TableStatistics,
 ) -> NDArray[np.float64]:
-    """The cuts of the user, or else those at quantiles of the event times."""
-    quantiles = quantile_cuts(trained_on, n_intervals)  # refuses a cohort without events
-    if time_grid is None:
-        return quantiles
-    cuts = checked_cuts(time_grid)
-    if not end_follow_up(trained_on, cuts[-1]).event.any():
+    """Take the cuts of the user, or else those at quantiles of the event times."""
+    cuts = quantile_cuts(trained_on, n_intervals)  # refuses a cohort without events
+    cuts = cuts if grid is None else grid
+    before, after = trained_on.n_events, end_follow_up(trained_on, cuts[-1]).n_events
+    if not any(after.values()):
         raise DataError(
             f"at least one event must lie within the time grid; it ends at {cuts[-1]:g} and the "
             f"first event is at {trained_on.duration[trained_on.event > 0].min():g}. Choose a "
             "time_grid that ends later, in the unit of the durations."
         )
+    on_grid = scan.count_events(scan.event_on_grid)
+    warn_of_late_events(scan.count_events(scan.event), on_grid, cuts[-1])
+    # Of more than a million subjects, outcomes are a sample: events are counted by their share.
+    counts = zip(scan.causes, statistics.events[1:].tolist(), strict=True)
+    left = {k: round(n * after[k] / before[k]) if before[k] else n for k, n in counts}
+    warn_of_sparse_causes(left, len(cuts) - 1)
     return cuts
 
 
-def checked_weight(sample_weight: ArrayLike | None, n_subjects: int) -> NDArray[np.float64]:
-    """One finite weight of zero or more for each subject, not all zero."""
-    if sample_weight is None:
-        return np.ones(n_subjects)
-    try:
-        weight = real_numbers(sample_weight, "sample_weight")
-    except DataError:
-        raise
-    except (TypeError, ValueError):
-        weight = np.empty(0)
-    bad = weight.shape != (n_subjects,) or not np.isfinite(weight).all() or (weight < 0).any()
-    if bad or weight.sum() == 0:
-        raise DataError(
-            "sample_weight must be one finite number of zero or more for each of the "
-            f"{n_subjects} subjects, not all zero; got shape {weight.shape}."
-        )
-    return weight
+def encode_chunks(source: Source, layout: Layout, span: range | None = None) -> Iterator[Columns]:
+    """Encode all chunks of a source, or some; warn of each thing once."""
+    warned = set[str]()
+    encoding = layout.encoding
+    for chunk in source.chunks(span):
+        with warnings_of_rows(chunk.first_row, len(chunk.table), warned):
+            columns = (chunk.column(covariate) for covariate in encoding.covariates)
+            rows, values = encoding.encode_columns(columns, len(chunk.table))
+        encoded = Encoded(rows[chunk.rows], values[chunk.rows])
+        yield layout.columns(encoded, chunk.outcome, chunk.weight)
 
 
-def _learn(table: nw.DataFrame[Any], used: NDArray[np.int64], planned: Plan) -> Encoding:
-    """Learn from some rows; an error names a row by its number in the whole table."""
-    covariates = planned.covariates
-    try:
-        return learn_encoding(table[used], covariates, planned.left_out, remarks=planned.words())
-    except DataError:
-        for covariate in covariates:
-            read_column(table, covariate)
-        raise
+@contextmanager
+def _stored(
+    source: Source,
+    layout: Layout,
+    settings: Any,
+    learned_from: NDArray[np.bool_],
+    n_subjects: int,
+    readers: FileReaders | None,
+) -> Iterator[Columns | RecordStore]:
+    """Encode a frame into memory, and files into records on disk."""
+    encode = partial(encode_chunks, source, layout)
+    if not isinstance(source, FileSource):
+        yield _in_memory(next(encode()), source.evaluation, layout, learned_from, settings)
+    elif readers is not None:
+        with readers.records(source, layout, encode, n_subjects) as store:
+            yield store
+    else:
+        require_space(n_subjects * layout.dtype.itemsize, scratch_folder())
+        with ScratchFile(layout.dtype) as store:
+            for columns in encode():
+                store.append(layout.pack(columns))
+            yield store
 
 
-def _draw(
-    outcome: Outcome, evaluation: Subjects | None, fraction: float, seeds: list[int]
-) -> ValidationSplit:
-    n = len(outcome)
-    if evaluation is None:
-        return split_validation(outcome.event, fraction, seeds)
-    everyone, held_out = np.arange(n), np.arange(n, n + len(evaluation.outcome))
-    return ValidationSplit(np.tile(everyone, (len(seeds), 1)), np.tile(held_out, (len(seeds), 1)))
+def _in_memory(
+    columns: Columns,
+    evaluation: Chunk | None,
+    layout: Layout,
+    learned_from: NDArray[np.bool_],
+    settings: Any,
+) -> Columns:
+    """Add the subjects of an evaluation set, and IPS weights, to the columns of a frame."""
+    if evaluation is not None:
+        encoded = layout.encoding.encode(evaluation.table)
+        more = layout.columns(encoded, evaluation.outcome, evaluation.weight)
+        columns = {name: np.concatenate([columns[name], more[name]]) for name in columns}
+    if settings.ips != "none":
+        encoded, event = Encoded(columns["rows"], columns["values"]), columns["event"]
+        training, n_causes = np.flatnonzero(learned_from), layout.n_causes
+        propensity = propensities(encoded, event, n_causes, training, settings.ips_clip)
+        columns["ips"] = ips_weights(settings.ips, propensity, event).astype(np.float32)
+    return columns
 
 
-def _append(first: Encoded, second: Encoded) -> Encoded:
-    return Encoded(
-        np.concatenate([first.rows, second.rows]), np.concatenate([first.values, second.values])
-    )
-
-
-def _append_outcome(first: Outcome, second: Outcome) -> Outcome:
-    return Outcome(
-        np.concatenate([first.duration, second.duration]),
-        np.concatenate([first.event, second.event]),
-        first.causes,
-    )
-
-
-def _ips_weights(
-    form: str, encoded: Encoded, outcome: Outcome, used: NDArray[np.int64], clip: float
-) -> NDArray[np.float64]:
-    n_causes = len(outcome.causes)
-    if form == "none":
-        return np.ones((len(outcome), n_causes))
-    propensity = propensities(encoded, outcome.event, n_causes, used, clip)
-    return ips_weights(form, propensity, outcome.event)
-
-
-def _tensors(
-    encoded: Encoded,
-    outcome: Outcome,
-    cuts: NDArray[np.float64],
-    stay: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    ips: NDArray[np.float64],
-) -> Batch:
-    interval, fraction = locate(outcome.duration, cuts)
-    return Batch(
-        rows=torch.from_numpy(encoded.rows),
-        values=torch.from_numpy(encoded.values),
-        interval=torch.from_numpy(interval),
-        fraction=torch.from_numpy(fraction.astype(np.float32)),
-        event=torch.from_numpy(outcome.event),
-        stay=torch.from_numpy(stay.astype(np.float32)),
-        weight=torch.from_numpy(weight.astype(np.float32)),
-        ips=torch.from_numpy(ips.astype(np.float32)),
-    )
+def _require_levels(encoding: Encoding, columns: Any) -> None:
+    """Refuse levels, found in any row, that the data dictionary does not have."""
+    entries = read_dictionary(columns)
+    for covariate, column in zip(encoding.covariates, encoding.columns, strict=True):
+        known = entries[covariate.name].levels if covariate.name in entries else ()
+        if known and isinstance(column, Categories):
+            unknown = [level for level in column.levels if level not in known]
+            if unknown:
+                raise DataError(
+                    f"column {covariate.name!r} has the levels {unknown[:5]}, which the data "
+                    "dictionary does not have. Correct them, or add them to its levels."
+                )

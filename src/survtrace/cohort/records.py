@@ -1,4 +1,4 @@
-"""A subject in few bytes, as it lies on disk, and back again as tensors."""
+"""Subjects as the columns of a batch: arrays, tensors, and records of few bytes for a disk."""
 
 from __future__ import annotations
 
@@ -16,13 +16,18 @@ from survtrace.tables.covariates.encoding import Encoded, Encoding, Scale
 from survtrace.tables.outcome.outcome import Outcome
 from survtrace.tables.outcome.time_grid import StayScale, end_follow_up, locate
 
+Columns = dict[str, NDArray[Any]]
+# The types of tensors; every column that is not named here holds floats.
+TYPES: dict[str, Any] = {"rows": np.int32, "interval": np.int64, "event": np.int64}
+
 
 @dataclass(frozen=True)
 class Layout:
-    """How a subject becomes a record: numbers of rows in the smallest type, no values that are 1.
+    """How a subject becomes the columns of a batch, and these a record.
 
     ``stay`` standardises durations; ``weight`` is the mean sample weight, or None where all
-    subjects weigh the same. Follow-up ends with the last cut.
+    subjects weigh the same. Follow-up ends with the last cut. A record has each column in the
+    smallest type, and none that is 1 for everybody.
     """
 
     encoding: Encoding
@@ -31,52 +36,69 @@ class Layout:
     stay: StayScale
     weight: float | None = None
 
+    def columns(self, encoded: Encoded, outcome: Outcome, weight: NDArray[np.float64]) -> Columns:
+        """Compute every column of a batch that is not 1 for everybody."""
+        ended = end_follow_up(outcome, self.cuts[-1])
+        interval, fraction = locate(ended.duration, self.cuts)
+        columns: Columns = {
+            "rows": encoded.rows,
+            "values": encoded.values,
+            "interval": interval,
+            "fraction": fraction,
+            "event": ended.event,
+            "stay": self.stay.standardise(outcome.duration),
+        }
+        if self.weight is not None:
+            columns["weight"] = weight / self.weight
+        return _typed(columns)
+
+    def tensors(self, columns: Columns) -> Batch:
+        """Columns as the tensors of a batch; those that are missing are 1 for everybody."""
+        n_subjects = len(columns["event"])
+        ones = {"weight": np.ones(n_subjects), "ips": np.ones((n_subjects, self.n_causes))}
+        typed = _typed({**ones, **columns})
+        return Batch(**{name: torch.from_numpy(column) for name, column in typed.items()})
+
     @cached_property
     def dtype(self) -> np.dtype[np.void]:
         """The type of a record."""
         most_rows = max(column.n_rows for column in self.encoding.columns)
-        fields: list[Any] = [
-            ("rows", np.min_scalar_type(most_rows - 1), (len(self.encoding.columns),)),
-            ("values", np.float32, (len(self._numerical),)),
-            ("interval", np.min_scalar_type(len(self.cuts))),
-            ("fraction", np.float32),
-            ("event", np.min_scalar_type(self.n_causes)),
-            ("stay", np.float32),
-        ]
-        return np.dtype(fields if self.weight is None else [*fields, ("weight", np.float32)])
+        small: dict[str, tuple[Any, ...]] = {
+            "rows": (np.min_scalar_type(most_rows - 1), (len(self.encoding.columns),)),
+            "values": (np.float32, (len(self._numerical),)),
+            "interval": (np.min_scalar_type(len(self.cuts)),),
+            "event": (np.min_scalar_type(self.n_causes),),
+        }
+        constant = ("ips",) if self.weight is not None else ("ips", "weight")
+        names = [name for name in Batch._fields if name not in constant]
+        return np.dtype([(name, *small.get(name, (np.float32,))) for name in names])
 
     @cached_property
     def _numerical(self) -> list[int]:
-        """Which tokens have a value of their own."""
+        """Which tokens have a value other than 1."""
         return [j for j, column in enumerate(self.encoding.columns) if isinstance(column, Scale)]
 
-    def pack(self, encoded: Encoded, outcome: Outcome, weight: NDArray[np.float64]) -> Records:
-        """Subjects as records."""
-        records = np.empty(len(outcome), self.dtype)
-        records["rows"] = encoded.rows - self.encoding.first_rows[:-1]
-        records["values"] = encoded.values[:, self._numerical]
-        ended = end_follow_up(outcome, self.cuts[-1])
-        records["interval"], records["fraction"] = locate(ended.duration, self.cuts)
-        records["event"] = ended.event
-        records["stay"] = self.stay.standardise(outcome.duration)
-        if self.weight is not None:
-            records["weight"] = weight / self.weight
+    def pack(self, columns: Columns) -> Records:
+        """Columns as records: rows counted from the covariate's first, values of numbers alone."""
+        records = np.empty(len(columns["event"]), self.dtype)
+        rows = columns["rows"] - self.encoding.first_rows[:-1]
+        values = columns["values"][:, self._numerical]
+        for name, column in {**columns, "rows": rows, "values": values}.items():
+            records[name] = column
         return records
 
     def unpack(self, records: Records) -> Batch:
-        """Records as tensors; no subject has an IPS weight of its own."""
-        first_rows = self.encoding.first_rows[:-1].astype(np.int32)
-        values = np.ones(records["rows"].shape, dtype=np.float32)
-        values[:, self._numerical] = records["values"]
-        return Batch(
-            rows=torch.from_numpy(records["rows"].astype(np.int32) + first_rows),
-            values=torch.from_numpy(values),
-            interval=torch.from_numpy(records["interval"].astype(np.int64)),
-            fraction=torch.from_numpy(records["fraction"].copy()),
-            event=torch.from_numpy(records["event"].astype(np.int64)),
-            stay=torch.from_numpy(records["stay"].copy()),
-            weight=torch.ones(len(records))
-            if self.weight is None
-            else torch.from_numpy(records["weight"].copy()),
-            ips=torch.ones(len(records), self.n_causes),
-        )
+        """Records as the tensors of a batch."""
+        columns: Columns = {name: records[name].copy() for name in self.dtype.names or ()}
+        columns["rows"] = records["rows"] + self.encoding.first_rows[:-1].astype(np.int32)
+        columns["values"] = np.ones(records["rows"].shape, dtype=np.float32)
+        columns["values"][:, self._numerical] = records["values"]
+        return self.tensors(columns)
+
+
+def _typed(columns: Columns) -> Columns:
+    """The columns in the types of their tensors."""
+    return {
+        name: np.ascontiguousarray(column, TYPES.get(name, np.float32))
+        for name, column in columns.items()
+    }

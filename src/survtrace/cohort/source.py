@@ -1,151 +1,184 @@
-"""A cohort in Parquet files, read in blocks of one size: covariates, outcome and weight."""
+"""Subjects in chunks of a table, and the source of one chunk: a frame in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataError, row_name
-from survtrace.tables.covariates.columns import numbers
-from survtrace.tables.covariates.covariates import Covariate, infer_covariates
-from survtrace.tables.files.formats import readable, require_columns, require_table
-from survtrace.tables.files.parquet import (
-    is_parquet,
-    parquet_chunks,
-    parquet_columns,
-    parquet_schema,
+from survtrace.errors import DataError
+from survtrace.tables.covariates.columns import Column, read_column
+from survtrace.tables.covariates.covariates import Covariate, open_table
+from survtrace.tables.covariates.real_numbers import real_numbers
+from survtrace.tables.outcome.outcome import (
+    Outcome,
+    informative,
+    read_outcome,
+    require_same_subjects,
+    warn_if_complete,
+    warn_of_unknown_durations,
 )
-from survtrace.tables.outcome.censoring_labels import (
-    MOST_CAUSES,
-    LabelCounts,
-    Meaning,
-    read_meaning,
-)
-from survtrace.tables.outcome.outcome import Outcome, count_labels, read_outcome
-from survtrace.tables.outcome.roles import Roles
+from survtrace.tables.outcome.pairing import pair
+from survtrace.tables.outcome.roles import names_columns, read_roles
 
-BLOCK_ROWS = 16_384
+if TYPE_CHECKING:
+    from survtrace.cohort.file_source import FileSource
 
 
-class Block(NamedTuple):
+@dataclass(frozen=True)
+class Chunk:
     """Consecutive rows of a table.
 
-    ``kept`` are those with any follow-up, by their place in the block; outcome and weight are
-    theirs alone.
+    ``rows`` are those with any follow-up, by their place in the chunk; outcome and weight are
+    theirs alone. ``whole`` says that the table has no other chunk.
     """
 
     number: int
     first_row: int
     table: nw.DataFrame[Any]
-    kept: NDArray[np.int64]
+    rows: NDArray[np.int64]
     outcome: Outcome
     weight: NDArray[np.float64]
+    whole: bool = False
+    _read: dict[str, Column] = field(default_factory=dict, repr=False)
+
+    def column(self, covariate: Covariate) -> Column:
+        """Read a covariate of all rows; a second time, it is at hand."""
+        if covariate.name not in self._read:
+            self._read[covariate.name] = read_column(self.table, covariate, self.first_row)
+        return self._read[covariate.name]
+
+
+class OutcomeScan(NamedTuple):
+    """What the outcomes of all subjects tell before any covariate is read.
+
+    ``is_late`` marks the durations after the end of a time grid that was given. ``sizes`` are the
+    subjects of each chunk. ``source`` is the scanned one, which now knows the causes.
+    """
+
+    source: FrameSource | FileSource
+    causes: tuple[Any, ...]
+    censored: tuple[Any, ...]
+    event: NDArray[Any]
+    is_late: NDArray[np.bool_]
+    sizes: list[int]
+
+    @property
+    def event_on_grid(self) -> NDArray[Any]:
+        """The events, those after the end of the grid being 0."""
+        return np.where(self.is_late, 0, self.event).astype(self.event.dtype, copy=False)
+
+    def count_events(self, event: NDArray[Any]) -> dict[Any, int]:
+        """Count events of each cause."""
+        counts = np.bincount(event, minlength=len(self.causes) + 1)[1:]
+        return dict(zip(self.causes, counts.tolist(), strict=True))
 
 
 @dataclass(frozen=True)
-class CohortFiles:
-    """A Parquet file, or a folder of them, and what its columns are."""
+class FrameSource:
+    """A table in memory: one chunk.
 
-    path: Path
-    roles: Roles
-    block_rows: int = BLOCK_ROWS
+    ``weight_name`` is what errors call the sample weights, None where there are none.
+    ``evaluation`` are subjects to stop by; ``beside`` names columns that are no covariates.
+    """
 
-    def covariates(self, categorical: Sequence[str | int] | None = None) -> tuple[Covariate, ...]:
-        """The covariates, in the order of the columns; their kind is that of the file's types."""
-        return infer_covariates(nw.from_native(self.empty_table()), categorical)
+    chunk: Chunk
+    weight_name: str | None = None
+    evaluation: Chunk | None = None
+    beside: list[str] = field(default_factory=list)
 
-    def covariate_names(self) -> list[str]:
-        """Names of all columns that have no other role."""
-        path = require_table(self.path)
-        if not is_parquet(path):
-            raise DataError(
-                f"fit reads a Parquet file or a folder of them; got {path.name}. Write the table "
-                "as Parquet, or read it into memory: fit(read_table(path), y)."
-            )
-        with readable(path):
-            names = self.roles.covariates(parquet_columns(path))
-        if not names:
-            raise DataError(f"{path} must have covariates; all its columns have other roles.")
-        return names
+    def scan(self, end: float | None) -> OutcomeScan:
+        """Tell what is known of the outcomes."""
+        outcome = self.chunk.outcome
+        is_late = outcome.duration > (np.inf if end is None else end)
+        sizes = [len(outcome.event)]
+        return OutcomeScan(self, outcome.causes, outcome.censored, outcome.event, is_late, sizes)
 
-    def empty_table(self) -> Any:
-        """The covariates of no rows, with the types of the file."""
-        names = self.covariate_names()
-        with readable(self.path):
-            return parquet_schema(self.path).empty_table().select(names)
+    def chunks(self, span: range | None = None) -> Iterator[Chunk]:
+        """Give the only chunk."""
+        yield self.chunk
 
-    def meaning(self) -> Meaning:
-        """Which labels are causes and which mean censored, by the whole table.
 
-        This is a pass of its own over the two columns of the outcome: who is censored must be known
-        before the first block is read.
-        """
-        counts = LabelCounts()
-        with readable(self.path):
-            names = [self.roles.event, self.roles.duration]
-            require_columns(parquet_columns(self.path), names)
-            for number, piece in enumerate(parquet_chunks(self.path, names, self.block_rows)):
-                y, first_row = self._outcome(piece), number * self.block_rows
-                counts |= count_labels(y, self.roles.censored, first_row)
-                if len(counts) > 100 * MOST_CAUSES:
-                    break  # an identifier, which is refused below
-        return read_meaning(counts, self.roles.censored, name=self.roles.event)
+def read_frame(
+    X: Any,
+    y: Any,
+    sample_weight: ArrayLike | None = None,
+    eval_set: Any = None,
+    *,
+    zero_duration: str = "raise",
+) -> FrameSource:
+    """Check table, outcome and weights once; leave out subjects without any follow-up."""
+    given = pair(X, y, sample_weight)
+    table = open_table(given.X)
+    if len(table) == 0 or len(table.columns) == 0:
+        lacking = "feature" if len(table) else "sample"
+        raise DataError(
+            f"X must have subjects and covariates; got 0 {lacking}(s) (shape={table.shape}) "
+            "while a minimum of 1 is required. Check how it was read."
+        )
+    if len(table) < 2:
+        raise DataError("fit needs at least two subjects; got 1 sample. Predicting takes one.")
+    weight = checked_weight(given.sample_weight, len(table))
+    outcome = read_outcome(
+        given.y,
+        censored=given.censored,
+        event_name=given.event_name,
+        zero_duration=zero_duration,
+    )
+    require_same_subjects(len(table), outcome)
+    warn_of_unknown_durations(outcome)
+    if given.censored is None:
+        warn_if_complete(outcome)
+    followed = np.flatnonzero(informative(outcome))
+    if len(followed) < len(outcome):
+        table, outcome, weight = table[followed], outcome.take(followed), weight[followed]
+    evaluation = None if eval_set is None else _read_evaluation(eval_set, outcome, zero_duration)
+    beside = read_roles(y).named if names_columns(y) else []
+    weight_name = None if given.sample_weight is None else "sample_weight of the training rows"
+    return FrameSource(_only_chunk(table, outcome, weight), weight_name, evaluation, beside)
 
-    def blocks(
-        self,
-        *,
-        causes: Sequence[Any] | None = None,
-        zero_duration: str | float = "raise",
-        span: range | None = None,
-    ) -> Iterator[Block]:
-        """The rows in order, or those of some blocks; outcomes are read as in `read_outcome`."""
-        with readable(self.path):
-            columns = parquet_columns(self.path)
-            pieces = parquet_chunks(self.path, columns, self.block_rows, span)
-            for number, piece in enumerate(pieces, start=span.start if span else 0):
-                first_row = number * self.block_rows
-                outcome = read_outcome(
-                    self._outcome(piece),
-                    causes=causes,
-                    censored=self.roles.censored,
-                    zero_duration=zero_duration,
-                    first_row=first_row,
-                )
-                kept = np.flatnonzero(~outcome.is_empty)
-                weight = self._weight(piece, first_row)[kept]
-                table = nw.from_native(piece.select(self.roles.covariates(columns)))
-                yield Block(number, first_row, table, kept, outcome.take(kept), weight)
 
-    def _outcome(self, piece: Any) -> Any:
-        """The two columns of the outcome under their usual names."""
-        import pyarrow
+def checked_weight(sample_weight: ArrayLike | None, n_subjects: int) -> NDArray[np.float64]:
+    """Check that there is one finite weight of zero or more for each subject, not all zero."""
+    if sample_weight is None:
+        return np.ones(n_subjects)
+    try:
+        weight = real_numbers(sample_weight, "sample_weight")
+    except DataError:
+        raise
+    except (TypeError, ValueError):
+        weight = np.empty(0)
+    bad = weight.shape != (n_subjects,) or not np.isfinite(weight).all() or (weight < 0).any()
+    if bad or weight.sum() == 0:
+        raise DataError(
+            "sample_weight must be one finite number of zero or more for each of the "
+            f"{n_subjects} subjects, not all zero; got shape {weight.shape}."
+        )
+    return weight
 
-        kind = piece.schema.field(self.roles.duration).type
-        if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
-            raise DataError(
-                f"duration must be a number in a file that is read in blocks; column "
-                f"{self.roles.duration!r} holds {kind}. Write it as numbers, or read the table "
-                "into memory."
-            )
-        y = piece.select([self.roles.event, self.roles.duration])
-        return y.rename_columns(["event", "duration"])
 
-    def _weight(self, piece: Any, first_row: int) -> NDArray[np.float64]:
-        if self.roles.weight is None:
-            return np.ones(len(piece))
-        column = Covariate(self.roles.weight, "numerical")
-        weight = numbers(nw.from_native(piece), column, first_row)
-        bad = ~(weight >= 0)
-        if bad.any():
-            raise DataError(
-                f"weights must be finite numbers of zero or more; {bad.sum()} of {len(bad)} are "
-                f"not (first: {row_name(first_row + np.flatnonzero(bad)[0])}). Drop or correct "
-                "them."
-            )
-        return weight
+def _read_evaluation(eval_set: Any, trained_on: Outcome, zero_duration: str) -> Chunk:
+    try:
+        X, y = eval_set
+    except (TypeError, ValueError):
+        raise DataError("eval_set must be a pair (X, y).") from None
+    given = pair(X, y)
+    outcome = read_outcome(
+        given.y,
+        causes=trained_on.causes,
+        censored=trained_on.censored if given.censored is None else given.censored,
+        zero_duration=zero_duration,
+    )
+    table = open_table(given.X)
+    require_same_subjects(len(table), outcome)
+    if len(table) == 0:
+        raise DataError("eval_set must have at least one subject; got 0. Leave it out.")
+    return _only_chunk(table, outcome, checked_weight(given.sample_weight, len(table)))
+
+
+def _only_chunk(table: nw.DataFrame[Any], outcome: Outcome, weight: NDArray[np.float64]) -> Chunk:
+    return Chunk(0, 0, table, np.arange(len(weight)), outcome, weight, whole=True)

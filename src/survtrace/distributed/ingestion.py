@@ -5,19 +5,19 @@ from __future__ import annotations
 import hashlib
 import shutil
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from survtrace.cohort.passes import Counting, Writing
+from survtrace.cohort.file_source import FileSource
+from survtrace.cohort.prepare import EncodeChunks
+from survtrace.cohort.records import Layout
 from survtrace.cohort.scratch_file import Records, disk_errors, require_space
-from survtrace.cohort.source import CohortFiles
-from survtrace.cohort.statistics import TableStatistics, gather
 from survtrace.distributed.spans import Workers, map_spans, spans_of
 from survtrace.errors import DataError, SettingError
 from survtrace.files import replacing
@@ -26,7 +26,7 @@ MORE_ROOM = "Pass storage= a folder with more room, which all machines see."
 
 
 class Written(NamedTuple):
-    """What a task has written: its file, the sizes of its blocks, and what tells them apart."""
+    """What a task has written: its file, the sizes of its chunks, and a digest of its records."""
 
     file: Path
     sizes: list[int]
@@ -77,44 +77,47 @@ class SharedRecords:
         return records
 
 
-def collect_statistics(count: Counting) -> TableStatistics | None:
-    """The census of a cohort, taken by many and joined here."""
-    parts = map_spans(*_shared_out(count.files), count)
-    return gather((part for part in parts if part is not None), count.covariates)
+@dataclass(frozen=True)
+class FileReaders:
+    """Tasks of a cluster that share out the chunks of files, and write to a shared folder."""
+
+    folder: str
+
+    def each_span(self, source: FileSource, work: Callable[..., Any]) -> Iterator[Any]:
+        """Do the work on spans of chunks, with a process for each CPU of the cluster."""
+        import ray
+
+        n_workers = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        spans = spans_of(source.path, source.chunk_rows, n_workers)
+        return map_spans(spans, Workers(n_workers), work)
+
+    @contextmanager
+    def records(
+        self, source: FileSource, layout: Layout, encode: EncodeChunks, n_subjects: int
+    ) -> Iterator[SharedRecords]:
+        """Hold all records in a folder of their own, as long as they are needed."""
+        if "://" in self.folder:
+            raise SettingError(
+                "a cohort read from files is kept on disks that all machines see; got "
+                f"{self.folder}. Pass the path of a shared folder as storage."
+            )
+        home = Path(self.folder, f"cohort-{uuid.uuid4().hex[:8]}")
+        home.mkdir(parents=True)
+        try:
+            require_space(n_subjects * layout.dtype.itemsize, home, MORE_ROOM)
+            written = self.each_span(source, partial(_write, encode, layout, home))
+            yield SharedRecords(tuple(written), layout.dtype)
+        finally:
+            shutil.rmtree(home, ignore_errors=True)
 
 
-@contextmanager
-def shared_records(write: Writing, folder: str) -> Iterator[SharedRecords]:
-    """All records in a folder of their own, as long as they are needed."""
-    if "://" in folder:
-        raise SettingError(
-            f"a cohort read from files is kept on disks that all machines see; got {folder}. Pass "
-            "the path of a shared folder as storage."
-        )
-    home = Path(folder, f"cohort-{uuid.uuid4().hex[:8]}")
-    home.mkdir(parents=True)
-    try:
-        require_space(write.n_bytes, home, MORE_ROOM)
-        parts = map_spans(*_shared_out(write.files), partial(_write, write, home))
-        yield SharedRecords(tuple(parts), write.layout.dtype)
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
-
-
-def _shared_out(files: CohortFiles) -> tuple[list[range], Workers]:
-    """The blocks of a cohort, and a process for each CPU of the cluster."""
-    import ray
-
-    n_workers = max(1, int(ray.cluster_resources().get("CPU", 1)))
-    return spans_of(files.path, files.block_rows, n_workers), Workers(n_workers)
-
-
-def _write(write: Writing, home: Path, span: range) -> Written:
-    """Write the blocks of a span; done again after a failure, the file is the same."""
+def _write(encode: EncodeChunks, layout: Layout, home: Path, span: range) -> Written:
+    """Write the records of a span; done again after a failure, the file is the same."""
     file, sizes, digest = home / f"{span.start:08d}", list[int](), hashlib.sha256()
     with disk_errors(home, MORE_ROOM), replacing(file) as part, part.open("wb") as out:
-        for records in write(span):
-            out.write(records.tobytes())
-            digest.update(records.tobytes())
-            sizes.append(len(records))
+        for columns in encode(span):
+            records = layout.pack(columns).tobytes()
+            out.write(records)
+            digest.update(records)
+            sizes.append(len(records) // layout.dtype.itemsize)
     return Written(file, sizes, digest.digest())

@@ -5,15 +5,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from survtrace.cohort.prepare import Prepared
-from survtrace.cohort.prepare_files import prepare_streamed
+from survtrace.cohort.prepare import Cohort
 from survtrace.distributed.cluster import (
     cluster,
     environment,
@@ -21,12 +19,15 @@ from survtrace.distributed.cluster import (
     require_shared,
     require_workers,
 )
-from survtrace.distributed.ingestion import collect_statistics, shared_records
-from survtrace.distributed.worker import Arrays, Task, work
+from survtrace.distributed.ingestion import FileReaders
+from survtrace.distributed.worker import Task, work
 from survtrace.errors import SettingError, SurvtraceError, TrainingError
 from survtrace.estimator import SurvTRACE
-from survtrace.threads import threads
+from survtrace.network.assembly import Network
 from survtrace.training.checkpoint import Checkpoint
+from survtrace.training.fit import fingerprint
+from survtrace.training.history import History
+from survtrace.training.loop import Plan
 
 # Ray looks at its workers every two seconds, which an epoch of a small table would wait for.
 LOOK_OFTEN = {"RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.2"}
@@ -76,24 +77,78 @@ def fit(
     >>> fit(est, X, y, n_workers=4, storage="/shared/state").save("model")  # doctest: +SKIP
     """
     require_workers(n_workers, cpus_per_worker)
-    resources = {"CPU": cpus_per_worker, **({"GPU": 1} if use_gpu else {})}
     with (
         cluster(n_workers * cpus_per_worker, n_workers if use_gpu else 0),
         our_errors(),
         _kept_in(storage or est.checkpoint_dir) as folder,
-        est._ready(X, y, sample_weight, eval_set, _streaming_to(folder)) as (prepared, plan),
-        threads(est.n_threads),
     ):
-        from ray.train import ScalingConfig
+        workers = TrainingWorkers(folder, n_workers, cpus_per_worker, use_gpu, max_failures)
+        return est._fit(X, y, sample_weight, eval_set, workers)
 
-        _require_shares(min(plan.batch_size, prepared.n_training), n_workers)
-        task = Task(est._shape(prepared), plan, est._fingerprint(prepared, plan), est.n_threads)
-        scaling = ScalingConfig(
-            num_workers=n_workers, use_gpu=use_gpu, resources_per_worker=resources
+
+@dataclass(frozen=True)
+class TrainingWorkers(FileReaders):
+    """The workers of a fit: they read files together, and train together."""
+
+    n_workers: int
+    cpus: int
+    use_gpu: bool
+    max_failures: int
+
+    def train(
+        self, network: Network, cohort: Cohort, plan: Plan, settings: Any, history: History
+    ) -> None:
+        """Train a network on the workers, and load what they have learned."""
+        _require_shares(min(plan.batch_size, cohort.split.n_training), self.n_workers)
+        task = Task(network.shape, plan, fingerprint(settings, cohort, plan), settings.n_threads)
+        result = self._run(task, cohort)
+        if result.checkpoint is not None:
+            with result.checkpoint.as_directory() as saved:
+                Checkpoint(saved, task.fingerprint).load(network, history)
+        if isinstance(result.return_value, SurvtraceError):
+            raise result.return_value
+        history.interrupted = False
+
+    def _run(self, task: Task, cohort: Cohort) -> Any:
+        """Train; what is left is the state after the last epoch."""
+        import ray
+        from ray.train import (
+            CheckpointConfig,
+            FailureConfig,
+            RunConfig,
+            ScalingConfig,
+            TrainingFailedError,
         )
-        result = _run(task, prepared, scaling, folder, max_failures)
-        _take_over(est, prepared, task, result)
-    return est
+        from ray.train.torch import TorchTrainer
+
+        trainer = TorchTrainer(
+            work,
+            train_loop_config={"task": task, "cohort": ray.put(cohort)},
+            scaling_config=ScalingConfig(
+                num_workers=self.n_workers,
+                use_gpu=self.use_gpu,
+                resources_per_worker={"CPU": self.cpus, **({"GPU": 1} if self.use_gpu else {})},
+            ),
+            run_config=RunConfig(
+                name=f"fit-{task.fingerprint[:16]}",
+                storage_path=self.folder,
+                failure_config=FailureConfig(max_failures=self.max_failures),
+                checkpoint_config=CheckpointConfig(num_to_keep=1),
+            ),
+        )
+        try:
+            with environment(LOOK_OFTEN):
+                return trainer.fit()
+        except SystemExit as left:  # Ray's answer to Ctrl-C
+            if left.code not in (0, 1):
+                raise
+            raise KeyboardInterrupt from None
+        except TrainingFailedError as error:
+            raise TrainingError(
+                f"workers were lost more than max_failures={self.max_failures} times. Where "
+                "storage was given, the same call goes on from the last epoch. Ray's last words: "
+                f"{str(error).strip().splitlines()[-1]}"
+            ) from error
 
 
 def _require_shares(batch_size: int, n_workers: int) -> None:
@@ -102,12 +157,6 @@ def _require_shares(batch_size: int, n_workers: int) -> None:
             f"every batch must have a subject for each worker; got {batch_size} for {n_workers}. "
             "Raise batch_size, or take fewer workers."
         )
-
-
-def _streaming_to(folder: str) -> Any:
-    """How a cohort too large for memory is prepared: by the cluster, on storage that all share."""
-    keep = partial(shared_records, folder=folder)
-    return partial(prepare_streamed, take=collect_statistics, keep=keep)
 
 
 @contextmanager
@@ -119,43 +168,3 @@ def _kept_in(storage: str | Path | None) -> Iterator[str]:
             yield folder
     else:
         yield str(storage) if "://" in str(storage) else str(Path(storage).absolute())
-
-
-def _run(task: Task, cohort: Any, scaling: Any, folder: str, max_failures: int) -> Any:
-    """Train on the workers; what is left is the state after the last epoch."""
-    import ray
-    from ray.train import CheckpointConfig, FailureConfig, RunConfig, TrainingFailedError
-    from ray.train.torch import TorchTrainer
-
-    shared = ray.put(Arrays.of(cohort) if isinstance(cohort, Prepared) else cohort)
-    run = RunConfig(
-        name=f"fit-{task.fingerprint[:16]}",
-        storage_path=folder,
-        failure_config=FailureConfig(max_failures=max_failures),
-        checkpoint_config=CheckpointConfig(num_to_keep=1),
-    )
-    config = {"task": task, "cohort": shared}
-    trainer = TorchTrainer(work, train_loop_config=config, scaling_config=scaling, run_config=run)
-    try:
-        with environment(LOOK_OFTEN):
-            return trainer.fit()
-    except SystemExit as left:  # Ray's answer to Ctrl-C
-        if left.code not in (0, 1):
-            raise
-        raise KeyboardInterrupt from None
-    except TrainingFailedError as error:
-        raise TrainingError(
-            f"workers were lost more than max_failures={max_failures} times. Where storage was "
-            f"given, the same call goes on from the last epoch. Ray's last words: "
-            f"{str(error).strip().splitlines()[-1]}"
-        ) from error
-
-
-def _take_over(est: SurvTRACE, cohort: Any, task: Task, result: Any) -> None:
-    """Let the estimator remember what the workers have learned; no epoch is left to train."""
-    if result.checkpoint is not None:
-        done = replace(task.plan, max_epochs=result.metrics["epoch"] + 1)
-        with result.checkpoint.as_directory() as folder:
-            est._train(cohort, done, Checkpoint(folder, task.fingerprint))
-    if isinstance(result.return_value, SurvtraceError):
-        raise result.return_value

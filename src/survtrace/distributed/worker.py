@@ -5,14 +5,9 @@ from __future__ import annotations
 import tempfile
 import warnings
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-import torch
-from numpy.typing import NDArray
-
-from survtrace.batch import Batch
-from survtrace.cohort.batch_source import MemorySource, ValidationSplit
-from survtrace.cohort.prepare import Prepared
+from survtrace.cohort.prepare import Cohort
 from survtrace.errors import SettingError, SurvtraceError, TrainingError
 from survtrace.network.assembly import Network, Shape
 from survtrace.threads import threads
@@ -21,27 +16,6 @@ from survtrace.training.history import History
 from survtrace.training.loop import Plan, train
 from survtrace.training.process_group import ProcessGroup
 from survtrace.training.state import State
-
-
-class Arrays(NamedTuple):
-    """A cohort in memory as arrays, of which all workers of a machine read one copy."""
-
-    cohort: list[NDArray[Any]]
-    draws: ValidationSplit
-
-    @classmethod
-    def of(cls, prepared: Prepared) -> Arrays:
-        """The same cohort; tensors would be copied for each worker."""
-        return cls([tensor.numpy() for tensor in prepared.cohort], prepared.draws)
-
-    def batch_source(
-        self, seed: int, seeds: list[int], batch_size: int, device: torch.device
-    ) -> MemorySource:
-        """Where training gets its batches from; the seed of the fit itself is not needed."""
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "The given NumPy array is not writable")
-            cohort = Batch(*map(torch.from_numpy, self.cohort)).to(device)
-            return MemorySource(cohort, self.draws, seeds, batch_size)
 
 
 @dataclass(frozen=True)
@@ -92,10 +66,13 @@ def work(config: dict[str, Any]) -> SurvtraceError | None:
     task: Task = config["task"]
     plan, context, device = task.plan, get_context(), get_device()
     group = ProcessGroup(context.get_world_rank(), context.get_world_size())
-    cohort = ray.get(config["cohort"])
+    cohort: Cohort = ray.get(config["cohort"])
     network = Network(task.shape)
     network.initialise(plan.seeds)
-    batch_source = cohort.batch_source(plan.dropout_seed, plan.seeds, plan.batch_size, device)
+    with warnings.catch_warnings():
+        # All workers of a machine read one copy of the arrays, which none of them changes.
+        warnings.filterwarnings("ignore", "The given NumPy array is not writable")
+        batch_source = cohort.batch_source(plan.dropout_seed, plan.seeds, plan.batch_size, device)
     checkpoint = Reported(task.fingerprint, group.rank)
     try:
         with threads(task.n_threads, task.plan.n_tokens(task.shape)):

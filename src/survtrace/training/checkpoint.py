@@ -13,6 +13,9 @@ from safetensors.torch import save_file
 
 from survtrace.errors import SavedFileError, SettingError
 from survtrace.files import replacing
+from survtrace.network.assembly import Network
+from survtrace.training.flat_parameters import release
+from survtrace.training.history import History
 from survtrace.training.state import State
 
 FILE = "training.safetensors"
@@ -45,11 +48,6 @@ class Checkpoint:
         if not self.path.exists():
             return 0
         note, tensors = self._read()
-        if note["fingerprint"] != self.fingerprint:
-            raise SettingError(
-                f"the checkpoint folder {self.path.parent} holds a fit of other data or settings. "
-                "Choose another folder, or delete this one to start anew."
-            )
         state.keep(~tensors["stopping.stopped"].to(state.stopping.stopped.device))
         _restore_optimiser(state, tensors)
         with torch.no_grad():
@@ -58,6 +56,13 @@ class Checkpoint:
         state.history.records[:] = note["history"]
         return int(note["epoch"]) + 1
 
+    def load(self, network: Network, history: History) -> None:
+        """Load the best parameters of each member, and the history; nothing is trained."""
+        note, tensors = self._read()
+        release(network, tensors["stopping.best"].to(network.device))
+        network.eval()
+        history.records[:] = note["history"]
+
     def _read(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
         try:
             with safe_open(self.path, framework="pt") as file:
@@ -65,11 +70,16 @@ class Checkpoint:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             if note["sha256"] != _digest(tensors):
                 raise ValueError("its content is not what was saved")
-            return note, tensors
         except (SafetensorError, KeyError, TypeError, ValueError) as error:
             raise SavedFileError(
                 f"{self.path} is not a readable checkpoint ({error}). Delete it to start anew."
             ) from None
+        if note["fingerprint"] != self.fingerprint:
+            raise SettingError(
+                f"the checkpoint folder {self.path.parent} holds a fit of other data or settings. "
+                "Choose another folder, or delete this one to start anew."
+            )
+        return note, tensors
 
 
 def _digest(tensors: dict[str, torch.Tensor]) -> str:

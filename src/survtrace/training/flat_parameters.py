@@ -1,4 +1,7 @@
-"""All parameters of a network as one tensor, (member, parameter), of which each is a view."""
+"""All parameters of a network as one tensor, (member, parameter), and their running average."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 from jaxtyping import Float
@@ -31,8 +34,8 @@ def hold(network: nn.Module, flat_parameters: Float[Tensor, "member parameter"])
     first = 0
     for parameter in network.parameters():
         last = first + parameter.shape[1:].numel()
-        own = flat_parameters[:, first:last].unflatten(1, parameter.shape[1:])
-        parameter.data, parameter.grad = own, None
+        view = flat_parameters[:, first:last].unflatten(1, parameter.shape[1:])
+        parameter.data, parameter.grad = view, None
         first = last
 
 
@@ -50,3 +53,32 @@ def gather_gradients(
     parameters = list(network.parameters())
     gradients = torch.autograd.grad(loss, parameters, materialize_grads=True)
     torch.cat([gradient.flatten(1) for gradient in gradients], dim=1, out=out)
+
+
+class RunningAverage:
+    """Average parameters over about the last ``window`` steps; that generalises better.
+
+    At first a plain mean of all steps, then an exponential one. A window of 1 is no average.
+    """
+
+    def __init__(self, flat_parameters: Float[Tensor, "member parameter"], window: float) -> None:
+        self.average = flat_parameters.detach().clone()
+        self.window = max(1.0, window)
+        self.n_steps = torch.zeros((), device=flat_parameters.device)
+
+    @torch.no_grad()
+    def update(self, flat_parameters: Float[Tensor, "member parameter"]) -> None:
+        """Take in the parameters after a step."""
+        self.n_steps += 1
+        share = (1 / self.n_steps).clamp(min=1 / self.window)
+        self.average.lerp_(flat_parameters, share)
+
+    @contextmanager
+    def in_place(self, flat_parameters: Float[Tensor, "member parameter"]) -> Iterator[None]:
+        """Let the parameters be the average for a while."""
+        current = flat_parameters.detach().clone()
+        flat_parameters.data.copy_(self.average)
+        try:
+            yield
+        finally:
+            flat_parameters.data.copy_(current)

@@ -9,18 +9,17 @@ from jaxtyping import Float
 from torch import Tensor
 
 from survtrace import ops
-from survtrace.cohort.batch_source import BatchSource, EpochChunk
+from survtrace.cohort.batch_source import BatchSource
 from survtrace.errors import TrainingError, warn
 from survtrace.losses.objective import Tasks, survival_loss, task_weights
 from survtrace.network.assembly import Network, Shape
-from survtrace.training.averaging import RunningAverage
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.early_stopping import EarlyStopping
-from survtrace.training.flat_parameters import gather_parameters, release
+from survtrace.training.flat_parameters import RunningAverage, gather_parameters, release
 from survtrace.training.history import History, progress_bar
 from survtrace.training.process_group import ProcessGroup
 from survtrace.training.state import State
-from survtrace.training.step import GraphedStep, Step
+from survtrace.training.step import prepare_step, take_steps
 
 ALONE = ProcessGroup()
 
@@ -59,7 +58,7 @@ def train(
     state = begin(network, plan, batch_source.n_steps, history)
     stopping = state.stopping
     first = checkpoint.restore(state) if checkpoint else 0
-    step = prepare_step(state, plan, group)
+    step = prepare_step(state, plan.clip_norm, group)
     try:
         with progress_bar(verbose, plan.max_epochs, device) as bar, tensor_cores(device):
             for epoch in range(first, plan.max_epochs):
@@ -69,9 +68,8 @@ def train(
                 network.train()
                 network.seed_dropout(plan.dropout_seed + epoch)
                 weight = task_weights(plan.tasks, epoch).to(device)
-                losses = [
-                    walk(step, pool, weight) for pool in batch_source.training(members, epoch)
-                ]
+                chunks = batch_source.training(members, epoch)
+                losses = [take_steps(step, chunk, weight) for chunk in chunks]
                 training = group.all_reduce(torch.cat(losses))
                 _require_finite(training, epoch)
                 with state.average.in_place(state.flat_parameters):
@@ -82,7 +80,7 @@ def train(
                 bar.show(epoch, stopping.best_loss, stopping.stopped)
                 if stopping.stopped[members].any():
                     state.keep(~stopping.stopped[members])
-                    step = prepare_step(state, plan, group)
+                    step = prepare_step(state, plan.clip_norm, group)
                 if checkpoint:
                     checkpoint.save(epoch, state)
     except KeyboardInterrupt:
@@ -95,17 +93,6 @@ def train(
         release(network, stopping.best)
         network.seed_dropout(None)
         network.eval()
-
-
-def walk(
-    step: Step | GraphedStep, pool: EpochChunk, task_weight: Float[Tensor, " part"]
-) -> Float[Tensor, "step part member"]:
-    """Take the steps of a pool; their losses lie side by side, lest each pin a page of memory."""
-    n_steps, n_members, _ = pool.order.shape
-    losses = torch.empty(n_steps, len(task_weight), n_members, device=task_weight.device)
-    for k, subjects in enumerate(pool.order):
-        losses[k] = step(pool.cohort, subjects, task_weight)
-    return losses
 
 
 @contextmanager
@@ -144,12 +131,6 @@ def begin(network: Network, plan: Plan, n_steps: int, history: History) -> State
         EarlyStopping(flat_parameters, plan.patience),
         history,
     )
-
-
-def prepare_step(state: State, plan: Plan, group: ProcessGroup) -> Step | GraphedStep:
-    """A step for the members that are left, recorded where the device can do that."""
-    step = Step(state, plan.clip_norm, group)
-    return GraphedStep(step) if state.flat_parameters.is_cuda and group.size == 1 else step
 
 
 @torch.no_grad()

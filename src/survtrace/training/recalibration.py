@@ -16,7 +16,7 @@ def recalibrate(network: Network, batch_source: MemorySource) -> None:
     n_causes, n_intervals = network.shape.n_causes, network.shape.n_intervals
     factor = network.recalibration_factor
     expected, observed = torch.zeros_like(factor.squeeze(1)), torch.zeros_like(factor.squeeze(1))
-    for subjects in torch.split(batch_source.own[0], batch_source.chunk, dim=1):
+    for subjects in torch.split(batch_source.training_rows, batch_source.chunk, dim=1):
         batch = ops.gather(batch_source.cohort, subjects)
         logits = network.cause_logits(batch.rows, batch.values)
         lived = exposure(batch.interval, batch.fraction, n_intervals) * batch.weight.unsqueeze(-1)

@@ -8,9 +8,8 @@ from torch import Tensor, nn
 
 from survtrace import ops
 from survtrace.network.assembly import Network
-from survtrace.training.averaging import RunningAverage
 from survtrace.training.early_stopping import EarlyStopping
-from survtrace.training.flat_parameters import hold
+from survtrace.training.flat_parameters import RunningAverage, hold
 from survtrace.training.history import History
 
 

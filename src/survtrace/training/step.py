@@ -13,6 +13,7 @@ from torch import Tensor
 
 from survtrace import ops
 from survtrace.batch import Batch
+from survtrace.cohort.batch_source import EpochChunk
 from survtrace.network.assembly import Logits
 from survtrace.training.flat_parameters import gather_gradients
 from survtrace.training.process_group import ProcessGroup
@@ -118,6 +119,23 @@ class GraphedStep:
             return None
         self.latest = cohort
         return CudaGraph(graph, cohort, subjects, task_weight, parts)
+
+
+def prepare_step(state: State, clip_norm: float, group: ProcessGroup) -> Step | GraphedStep:
+    """Make a step for the members that are left, recorded where the device can do that."""
+    step = Step(state, clip_norm, group)
+    return GraphedStep(step) if state.flat_parameters.is_cuda and group.size == 1 else step
+
+
+def take_steps(
+    step: Step | GraphedStep, chunk: EpochChunk, task_weight: Float[Tensor, " part"]
+) -> Float[Tensor, "step part member"]:
+    """Take the steps of a chunk; their losses lie side by side, lest each pin a page of memory."""
+    n_steps, n_members, _ = chunk.order.shape
+    losses = torch.empty(n_steps, len(task_weight), n_members, device=task_weight.device)
+    for k, subjects in enumerate(chunk.order):
+        losses[k] = step(chunk.cohort, subjects, task_weight)
+    return losses
 
 
 def _fits(tape: CudaGraph, cohort: Batch, subjects: Tensor) -> bool:

@@ -9,7 +9,6 @@ the bit, which hiding covariates during the training itself did not achieve: it 
 concordance.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
@@ -18,8 +17,8 @@ from torch import Tensor
 
 from survtrace import ops
 from survtrace.batch import Batch
-from survtrace.cohort.batch_source import BatchSource
-from survtrace.cohort.card import CohortCounts
+from survtrace.cohort.batch_source import BatchSource, training_steps
+from survtrace.cohort.prepare import CohortCounts
 from survtrace.losses.objective import survival_loss
 from survtrace.network.assembly import Network
 from survtrace.tables.covariates.encoding import Encoding
@@ -85,7 +84,8 @@ def learn_unknown(
     falling = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, total_iters=n_steps)
     generator = torch.Generator().manual_seed(seed)
     network.eval()
-    for batch in _batches(batch_source, network.shape.n_members, n_steps):
+    for cohort, subjects in training_steps(batch_source, network.shape.n_members, n_steps):
+        batch = ops.gather(cohort, subjects)
         hidden_rows, values = unknown.hide(batch, generator)
         loss = survival_loss(network.cause_logits(hidden_rows, values), batch).sum()
         (gradient,) = torch.autograd.grad(loss, [table])
@@ -94,16 +94,3 @@ def learn_unknown(
         falling.step()
         with torch.no_grad():
             table[:, learned] = rows
-
-
-def _batches(batch_source: BatchSource, n_members: int, n_steps: int) -> Iterator[Batch]:
-    """So many batches of the training subjects of each member, epoch after epoch."""
-    epoch = 0
-    while True:
-        for pool in batch_source.training(list(range(n_members)), epoch):
-            for subjects in pool.order:
-                if n_steps == 0:
-                    return
-                yield ops.gather(pool.cohort, subjects)
-                n_steps -= 1
-        epoch += 1

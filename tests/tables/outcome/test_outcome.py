@@ -7,7 +7,7 @@ import pytest
 from sksurv.util import Surv as SksurvSurv
 
 from survtrace import DataError, DataWarning, Surv
-from survtrace.cohort.source import CohortFiles
+from survtrace.cohort.file_source import FileSource
 from survtrace.errors import rows_named
 from survtrace.tables.files.formats import split_outcome
 from survtrace.tables.outcome.outcome import (
@@ -129,13 +129,14 @@ def written_as(labels, form, folder):
 def test_every_coding_in_every_form_is_the_same_outcome(form, labels, causes, censored, tmp_path):
     y = written_as(labels, form, tmp_path)
     if form == "parquet":
-        files = CohortFiles(y, read_roles({**ROLES, "censored": censored}), block_rows=3)
-        meaning = files.meaning()
-        blocks = [block.outcome for block in files.blocks(causes=meaning.causes)]
+        files = FileSource(y, read_roles({**ROLES, "censored": censored}), chunk_rows=3)
+        scan = files.scan()
+        blocks = [chunk.outcome for chunk in scan.source.chunks()]
         outcome = Outcome(
             np.concatenate([block.duration for block in blocks]),
             np.concatenate([block.event for block in blocks]),
-            *meaning,
+            scan.causes,
+            scan.censored,
         )
     else:
         outcome = read_outcome(y, censored=censored)

@@ -127,7 +127,11 @@ def fit(
     began = time.perf_counter()
     with screen.hushed(quiet):
         est = SurvTRACE(**chosen)
-        if stream or table.is_dir():
+        in_memory = hold_out is not None or how.missing or how.decimal or est.ips != "none"
+        by_readers = (
+            ray and table.suffix == ".parquet" and not (in_memory or est.recalibrate is True)
+        )
+        if stream or table.is_dir() or by_readers:
             rows = _rows_on_disk(table, columns, how, hold_out)
         else:
             rows = _rows_in_memory(table, columns, how, hold_out, seed or 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -143,11 +143,19 @@ class Encoding:
         ``first_row`` is what errors call the first row, if the table is a chunk of another.
         """
         table = select_columns(table, self.covariates, self.left_out)
-        shape, blocks = (len(table), len(self.columns)), self.first_rows.tolist()
+        columns = (read_column(table, covariate, first_row) for covariate in self.covariates)
+        return self.encode_columns(columns, len(table), first_row)
+
+    def encode_columns(
+        self, read: Iterable[Column], n_subjects: int, first_row: int = 0
+    ) -> Encoded:
+        """Encode columns that were read already, in the order of the covariates."""
+        shape, blocks = (n_subjects, len(self.columns)), self.first_rows.tolist()
         whole = Encoded(np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.float32))
         unseen: dict[str, int] = {}
-        for j, (covariate, column) in enumerate(zip(self.covariates, self.columns, strict=True)):
-            rows, values = column.encode(read_column(table, covariate, first_row))
+        learned = zip(self.covariates, self.columns, read, strict=True)
+        for j, (covariate, column, given) in enumerate(learned):
+            rows, values = column.encode(given)  # type: ignore[arg-type]
             whole.rows[:, j], whole.values[:, j] = rows + blocks[j], values
             require_within_reach(whole.values[:, j], covariate.name, first_row)
             if covariate.kind == "categorical" and (n_unseen := np.count_nonzero(rows == UNSEEN)):
@@ -205,9 +213,26 @@ def learn_encoding(
     [[-1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
     """
     columns = [read_column(table, covariate) for covariate in covariates]
-    summaries = [summarise(column) for column in columns]
-    warn_of_idle_columns(covariates, summaries, _copies(covariates, columns), remarks)
-    learned = [learn_column(*pair) for pair in zip(summaries, columns, strict=True)]
+    numerical = [column for column in columns if not isinstance(column, Levels)]
+    summaries, copies = [summarise(column) for column in columns], find_copies(covariates, columns)
+    return learn_from_summaries(covariates, summaries, numerical, left_out, remarks, copies)
+
+
+def learn_from_summaries(
+    covariates: Sequence[Covariate],
+    summaries: Sequence[Summary],
+    numerical: Iterable[NDArray[np.float64]],
+    left_out: Sequence[str] = (),
+    remarks: str = "",
+    copies: Sequence[str] = (),
+) -> Encoding:
+    """Learn scales and categories from summaries, and quantiles from values or a sample of them."""
+    warn_of_idle_columns(covariates, summaries, copies, remarks)
+    values = iter(numerical)
+    learned = [
+        learn_column(summary, None if isinstance(summary, Counts) else next(values))
+        for summary in summaries
+    ]
     return Encoding(tuple(covariates), tuple(learned), tuple(left_out))
 
 
@@ -256,7 +281,7 @@ def warn_of_idle_columns(
         warn(DataWarning("\n".join(messages), in_command=in_command))
 
 
-def _copies(covariates: Sequence[Covariate], columns: Sequence[Column]) -> list[str]:
+def find_copies(covariates: Sequence[Covariate], columns: Sequence[Column]) -> list[str]:
     """The covariates whose column is that of an earlier one."""
     copies, seen = [], set[bytes]()
     for covariate, column in zip(covariates, columns, strict=True):

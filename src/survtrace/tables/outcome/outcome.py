@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -177,11 +177,21 @@ def read_outcome(
     return Outcome(duration, event, meaning.causes, meaning.censored)
 
 
-def count_labels(y: Any, censored: Any = None, first_row: int = 0) -> LabelCounts:
-    """The labels of an outcome, counted, for a table that is read in pieces."""
+class EventLabels(NamedTuple):
+    """The labels of an outcome that is read in chunks: a code for each subject, and counts."""
+
+    codes: NDArray[np.int64]
+    labels: list[Any]
+    duration: NDArray[np.float64]
+    counts: LabelCounts
+
+
+def read_labels(y: Any, censored: Any = None, first_row: int = 0) -> EventLabels:
+    """Read the labels of some rows, whose meaning all rows of the table will decide."""
     events, durations = columns_by_name(y)
-    place, labels = _checked_labels(events, censored, first_row)
-    return _count(place, labels, checked_durations(durations, first_row))
+    codes, labels = _checked_labels(events, censored, first_row)
+    duration = checked_durations(durations, first_row)
+    return EventLabels(codes, labels, duration, _count(codes, labels, duration))
 
 
 def informative(outcome: Outcome) -> NDArray[np.bool_]:

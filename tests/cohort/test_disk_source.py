@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from survtrace.cohort.epoch_chunks import DiskSource, Walk, read_ahead
+from survtrace.cohort.disk_source import DiskSource, read_ahead
 from survtrace.cohort.records import Layout
 from survtrace.cohort.scratch_file import ScratchFile
-from survtrace.cohort.validation import count_held_out
+from survtrace.cohort.validation import split_validation
 from survtrace.tables.covariates.encoding import Encoding
 
 SIZES = [50, 50, 50, 0, 50, 50, 50, 1, 50, 23]
@@ -34,19 +34,21 @@ def store():
 
 @pytest.fixture
 def on_disk(store):
-    """A function of batch size and rows of a pool that gives the supply."""
+    """A function of batch size and rows in memory that gives the batch source."""
 
-    def build(batch_size=16, pool_rows=120, fraction=0.2):
-        walk = Walk(5, SEEDS, fraction, batch_size, pool_rows)
-        return DiskSource(store, LAYOUT, walk, torch.device("cpu"))
+    def build(batch_size=16, rows_in_memory=120, fraction=0.2):
+        event = np.arange(sum(SIZES)) % 3 == 0
+        split = split_validation(event.astype(np.uint8), fraction, SEEDS)
+        device = torch.device("cpu")
+        return DiskSource(store, LAYOUT, split, 5, SEEDS, batch_size, device, rows_in_memory)
 
     return build
 
 
-def met(pools):
+def met(parts):
     """The numbers of the subjects each member meets, shape (member, subject)."""
     walks = []
-    for cohort, order in pools:
+    for cohort, order in parts:
         numbers = cohort.values[:, 0][order].long()
         walks.append(numbers.transpose(0, 1).flatten(1))
     return torch.cat(walks, dim=1).numpy()
@@ -58,22 +60,22 @@ def test_all_but_a_remainder_are_met_once(on_disk):
         met(batch_source.validation([0, 1, 2])),
         met(batch_source.training([0, 1, 2], 0)),
     )
-    n_pools = len(list(batch_source.training([0], 0)))
-    assert n_pools == 4
+    n_parts = len(list(batch_source.training([0], 0)))
+    assert n_parts == 4
     assert validation.shape[1] + batch_source.n_training == sum(SIZES)
     for held_out, trained in zip(validation, training, strict=True):
         assert len(np.unique(held_out)) == len(held_out)
         assert (
             len(np.unique(trained))
             == len(trained)
-            > batch_source.n_training - n_pools * batch_source.size
+            > batch_source.n_training - n_parts * 2 * batch_source.size
         )
         assert not np.isin(trained, held_out).any()
     assert not np.array_equal(np.sort(validation[0]), np.sort(validation[1]))
 
 
-def test_a_large_table_in_one_pool_leaves_hardly_anyone_out(on_disk):
-    batch_source = on_disk(pool_rows=1000)
+def test_a_large_table_in_one_part_leaves_hardly_anyone_out(on_disk):
+    batch_source = on_disk(rows_in_memory=1000)
     training = met(batch_source.training([1], 0))
     assert training.shape[1] > batch_source.n_training - batch_source.n_steps
 
@@ -94,38 +96,38 @@ def test_a_walk_depends_on_seeds_and_epoch_alone(on_disk):
     np.testing.assert_array_equal(held_out[2], met(on_disk().validation([2]))[0])
 
 
-def test_blocks_are_shuffled_but_subjects_mix_within_a_pool(on_disk):
-    pools = [met([pool])[0] for pool in on_disk().training([0], 0)]
-    assert all((np.diff(pool) < 0).any() for pool in pools)
-    assert np.concatenate(pools).argsort()[0] != 0
+def test_chunks_are_shuffled_but_subjects_mix_within_a_part(on_disk):
+    parts = [met([part])[0] for part in on_disk().training([0], 0)]
+    assert all((np.diff(part) < 0).any() for part in parts)
+    assert np.concatenate(parts).argsort()[0] != 0
 
 
-def test_batches_have_one_size_and_pools_one_length(on_disk):
+def test_batches_have_one_size_and_chunks_one_length(on_disk):
     batch_source = on_disk()
-    pools = [pool for epoch in range(3) for pool in batch_source.training([0, 1], epoch)]
-    assert {pool.order.shape[1:] for pool in pools} == {(2, batch_source.size)}
-    assert {len(pool.cohort.event) for pool in pools} == {batch_source.length}
+    parts = [part for epoch in range(3) for part in batch_source.training([0, 1], epoch)]
+    assert {part.order.shape[1:] for part in parts} == {(2, batch_source.size)}
+    assert {len(part.cohort.event) for part in parts} == {batch_source.length}
     assert batch_source.length <= 120 + 50
-    assert abs(batch_source.size - 16) <= 1
+    assert abs(batch_source.size - 16) <= 2
     n_steps = [
-        sum(len(pool.order) for pool in batch_source.training([0], epoch)) for epoch in range(9)
+        sum(len(part.order) for part in batch_source.training([0], epoch)) for epoch in range(9)
     ]
     assert max(abs(n - batch_source.n_steps) for n in n_steps) <= 4
 
 
-def test_pools_and_batches_larger_than_the_table(on_disk):
-    batch_source = on_disk(batch_size=10_000, pool_rows=10_000)
-    [pool] = batch_source.training([0], 0)
-    assert pool.order.shape == (1, 1, batch_source.n_training)
-    assert batch_source.n_training == sum(n - count_held_out(n, 0.2) for n in SIZES)
+def test_chunks_and_batches_larger_than_the_table(on_disk):
+    batch_source = on_disk(batch_size=10_000, rows_in_memory=10_000)
+    [part] = batch_source.training([0], 0)
+    assert part.order.shape == (1, 1, batch_source.n_training)
+    assert batch_source.n_training == sum(SIZES) - round(0.2 * sum(SIZES))
     assert batch_source.n_steps == 1
 
 
-def test_a_pool_in_which_nobody_is_held_out_is_passed_over(on_disk):
-    assert all(pool.order.shape[2] for pool in on_disk(pool_rows=40).validation([0]))
+def test_a_part_in_which_nobody_is_held_out_is_passed_over(on_disk):
+    assert all(part.order.shape[2] for part in on_disk(rows_in_memory=40).validation([0]))
 
 
-def test_no_more_than_one_pool_is_read_ahead():
+def test_no_more_than_one_part_is_read_ahead():
     begun = []
 
     def read(job):

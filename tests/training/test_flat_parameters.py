@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from survtrace.training.averaging import RunningAverage
+from survtrace.training.flat_parameters import RunningAverage
 
 
 def stepped(window, values):

@@ -1,11 +1,13 @@
-"""A file in blocks is the cohort: outcomes checked, rows numbered as in the whole table."""
+"""A file in chunks is the cohort: outcomes checked, rows numbered as in the whole table."""
+
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from survtrace import DataError
-from survtrace.cohort.source import CohortFiles
+from survtrace.cohort.file_source import FileSource
 from survtrace.tables.outcome.roles import Roles
 
 ROLES = Roles("cause", "months", drop=("patient",))
@@ -19,13 +21,19 @@ def frame(three_causes):
 
 @pytest.fixture
 def stored(frame, tmp_path):
-    """A function of columns to change and fields of `CohortFiles` that writes the file."""
+    """A function of columns to change and fields of `FileSource` that writes the file."""
 
     def store(roles=ROLES, **changes):
         frame.assign(**changes).to_parquet(tmp_path / "t.parquet", row_group_size=30)
-        return CohortFiles(tmp_path / "t.parquet", roles, block_rows=50)
+        return FileSource(tmp_path / "t.parquet", roles, chunk_rows=50)
 
     return store
+
+
+def meaning(files):
+    """The labels that are causes, and those that mean censored."""
+    scan = files.scan()
+    return scan.causes, scan.censored
 
 
 def column(frame, name, row, value):
@@ -34,16 +42,16 @@ def column(frame, name, row, value):
     return pd.Series(values).infer_objects()
 
 
-def test_blocks_make_up_the_table(stored, frame):
-    blocks = list(stored().blocks())
-    assert [block.number for block in blocks] == [0, 1, 2, 3, 4]
-    assert [len(block.table) for block in blocks] == [50, 50, 50, 50, 40]
-    assert np.concatenate([b.table["age"].to_numpy() for b in blocks]).tolist() == list(
+def test_chunks_make_up_the_table(stored, frame):
+    chunks = list(stored().chunks())
+    assert [chunk.number for chunk in chunks] == [0, 1, 2, 3, 4]
+    assert [len(chunk.table) for chunk in chunks] == [50, 50, 50, 50, 40]
+    assert np.concatenate([b.table["age"].to_numpy() for b in chunks]).tolist() == list(
         frame["age"]
     )
-    found = np.concatenate([block.outcome.duration for block in blocks])
+    found = np.concatenate([chunk.outcome.duration for chunk in chunks])
     np.testing.assert_array_equal(found, frame["months"])
-    assert blocks[0].table.columns == ["age", "size", "sex", "stage"]
+    assert chunks[0].table.columns == ["age", "size", "sex", "stage"]
 
 
 def test_kinds_are_those_of_the_files_types(stored, frame):
@@ -64,8 +72,8 @@ def test_kinds_are_those_of_the_files_types(stored, frame):
 def test_subjects_censored_at_once_are_not_kept(stored, frame):
     event = column(column(frame, "cause", 60, 0).to_frame("cause"), "cause", 61, 0)
     files = stored(months=column(frame, "months", [60, 61], 0.0), cause=event)
-    second = list(files.blocks())[1]
-    assert set(range(50)) - set(second.kept) == {10, 11}
+    second = list(files.chunks())[1]
+    assert set(range(50)) - set(second.rows) == {10, 11}
     assert len(second.outcome) == len(second.weight) == 48
 
 
@@ -87,56 +95,78 @@ def test_errors_count_rows_from_the_first_of_the_table(stored, frame, name, row,
     changed = changed.astype(str) if isinstance(value, str) else changed
     files = stored(Roles("cause", "months", "w"), **{"w": 1.0, name: changed})
     with pytest.raises(DataError, match=words):
-        list(files.blocks())
+        list(files.chunks())
 
 
 def test_an_event_at_zero_is_refused_kept_or_moved(stored, frame):
     row = int(np.flatnonzero(frame["cause"])[-1])
     files = stored(months=column(frame, "months", row, 0.0))
     with pytest.raises(DataError, match=rf"first: row {row}\)\. Pass zero_duration='shift'"):
-        list(files.blocks())
+        list(files.chunks())
     for codes in (0.0, 0.25):
-        duration = np.concatenate([b.outcome.duration for b in files.blocks(zero_duration=codes)])
+        duration = np.concatenate(
+            [b.outcome.duration for b in replace(files, zero_duration=codes).chunks()]
+        )
         assert duration[row] == codes
 
 
 def test_who_is_censored_is_decided_by_the_whole_file(stored, frame):
-    order = np.argsort(frame["cause"], kind="stable")  # the first blocks have no event at all
+    order = np.argsort(frame["cause"], kind="stable")  # the first chunks have no event at all
     words = frame["cause"].map({0: "Alive", 1: "a", 2: "b", 3: "c"}).iloc[order].to_numpy()
-    assert stored(cause=words).meaning() == (("a", "b", "c"), ("Alive",))
+    assert meaning(stored(cause=words)) == (("a", "b", "c"), ("Alive",))
     codes = frame["cause"].iloc[order].to_numpy() + 1
     with pytest.raises(DataError, match="nobody is censored, though there are several labels"):
-        stored(cause=codes).meaning()
+        stored(cause=codes).scan()
     roles = Roles("cause", "months", drop=("patient",), censored=(1,))
-    assert stored(roles, cause=codes).meaning() == ((2, 3, 4), (1,))
-    blocks = stored(roles, cause=codes).blocks(causes=(2, 3, 4))
-    found = np.concatenate([block.outcome.event for block in blocks])
+    assert meaning(stored(roles, cause=codes)) == ((2, 3, 4), (1,))
+    chunks = stored(roles, cause=codes).scan().source.chunks()
+    found = np.concatenate([chunk.outcome.event for chunk in chunks])
     np.testing.assert_array_equal(found, codes - 1)
     with pytest.raises(DataError, match="'alive' does not"):
-        stored(Roles("cause", "months", censored=("alive",)), cause=codes).meaning()
+        stored(Roles("cause", "months", censored=("alive",)), cause=codes).scan()
 
 
 def test_an_identifier_is_no_event_column(stored):
     with pytest.raises(DataError, match="look like an identifier"):
-        stored(Roles("patient", "months", drop=("cause",))).meaning()
+        stored(Roles("patient", "months", drop=("cause",))).scan()
 
 
 def test_only_parquet_is_streamed(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match=r"reads a Parquet file or a folder of them; got t\.csv"):
-        CohortFiles(tmp_path / "t.csv", ROLES).covariates()
+        FileSource(tmp_path / "t.csv", ROLES).covariates()
     with pytest.raises(DataError, match="does not exist"):
-        CohortFiles(tmp_path / "nowhere.parquet", ROLES).covariates()
+        FileSource(tmp_path / "nowhere.parquet", ROLES).covariates()
 
 
 def test_a_table_of_outcomes_alone_is_refused(frame, tmp_path):
     frame[["months", "cause"]].to_parquet(tmp_path / "t.parquet")
     with pytest.raises(DataError, match="must have covariates"):
-        CohortFiles(tmp_path / "t.parquet", Roles("cause", "months")).covariates()
+        FileSource(tmp_path / "t.parquet", Roles("cause", "months")).covariates()
 
 
-def test_some_blocks_have_the_numbers_and_rows_they_have_in_the_whole(stored):
-    whole, some = list(stored().blocks()), list(stored().blocks(span=range(2, 4)))
-    assert [(block.number, block.first_row) for block in some] == [(2, 100), (3, 150)]
+def test_some_chunks_have_the_numbers_and_rows_they_have_in_the_whole(stored):
+    whole, some = list(stored().chunks()), list(stored().chunks(span=range(2, 4)))
+    assert [(chunk.number, chunk.first_row) for chunk in some] == [(2, 100), (3, 150)]
     for found, expected in zip(some, whole[2:4], strict=True):
         np.testing.assert_array_equal(found.outcome.duration, expected.outcome.duration)
+
+
+def test_a_scan_tells_the_event_of_every_subject(stored, frame):
+    scan = stored().scan(end=5.0)
+    np.testing.assert_array_equal(scan.event, frame["cause"])
+    assert scan.event.dtype == np.uint8
+    np.testing.assert_array_equal(scan.is_late, frame["months"] > 5)
+    late = scan.is_late & (scan.event > 0)
+    assert (
+        sum(scan.count_events(scan.event_on_grid).values()) == (scan.event > 0).sum() - late.sum()
+    )
+    assert scan.sizes == [50, 50, 50, 50, 40]
+    assert scan.source.causes == (1, 2, 3)
+
+
+def test_a_scan_finds_where_events_at_zero_go(stored, frame):
+    row = int(np.flatnonzero(frame["cause"])[-1])
+    files = replace(stored(months=column(frame, "months", row, 0.0)), zero_duration="shift")
+    smallest = frame["months"].drop(row).min()
+    assert files.scan().source.zero_duration == smallest / 2

@@ -1,0 +1,195 @@
+"""Subjects in Parquet files, read in chunks of one size: covariates, outcome and weight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from survtrace.cohort.source import Chunk, FrameSource, OutcomeScan
+from survtrace.errors import DataError, SettingError, row_name
+from survtrace.tables.covariates.columns import numbers
+from survtrace.tables.covariates.covariates import Covariate, infer_covariates
+from survtrace.tables.files.formats import readable, require_columns, require_table
+from survtrace.tables.files.parquet import (
+    is_parquet,
+    parquet_chunks,
+    parquet_columns,
+    parquet_schema,
+)
+from survtrace.tables.outcome.censoring_labels import (
+    MOST_CAUSES,
+    LabelCounts,
+    label_numbers,
+    read_meaning,
+)
+from survtrace.tables.outcome.outcome import read_labels, read_outcome, shifted, warn_of_empty
+from survtrace.tables.outcome.roles import Roles
+
+CHUNK_ROWS = 16_384
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """A Parquet file, or a folder of them, and what its columns are.
+
+    ``causes`` are known after a scan; ``zero_duration`` is then a number where it was "shift".
+    """
+
+    path: Path
+    roles: Roles
+    zero_duration: str | float = "raise"
+    causes: tuple[Any, ...] | None = None
+    chunk_rows: int = CHUNK_ROWS
+    evaluation: None = None
+
+    @property
+    def beside(self) -> list[str]:
+        """Names of the columns that have a role."""
+        return self.roles.named
+
+    @property
+    def weight_name(self) -> str | None:
+        """What errors call the sample weights; None where there are none."""
+        return None if self.roles.weight is None else f"column {self.roles.weight!r}"
+
+    def covariates(self, categorical: Sequence[str | int] | None = None) -> tuple[Covariate, ...]:
+        """The covariates, in the order of the columns; their kind is that of the file's types."""
+        names = self._covariate_names()
+        with readable(self.path):
+            empty = parquet_schema(self.path).empty_table().select(names)
+        return infer_covariates(nw.from_native(empty), categorical)
+
+    def scan(self, end: float | None = None) -> OutcomeScan:
+        """Read the two columns of the outcome: who is censored, before a covariate is read.
+
+        Of each row a code of its label is kept, and whether its duration is 0 or after ``end``:
+        four bytes, so that validation subjects can be drawn over the whole table.
+        """
+        self._covariate_names()
+        names = [self.roles.event, self.roles.duration]
+        counts, numbers_of, smallest = LabelCounts(), dict[Any, int](), inf
+        read = [(np.empty(0, np.uint16), np.empty(0, bool), np.empty(0, bool))]
+        with readable(self.path):
+            require_columns(parquet_columns(self.path), names)
+            for number, table in enumerate(parquet_chunks(self.path, names, self.chunk_rows)):
+                first_row = number * self.chunk_rows
+                found = read_labels(self._outcome(table), self.roles.censored, first_row)
+                counts |= found.counts
+                if len(counts) > 100 * MOST_CAUSES:
+                    break  # an identifier, which is refused below
+                known = [numbers_of.setdefault(label, len(numbers_of)) for label in found.labels]
+                late = found.duration > (inf if end is None else end)
+                code = np.array(known, dtype=np.uint16)[found.codes]
+                read.append((code, found.duration == 0, late))
+                smallest = min(smallest, found.duration[found.duration > 0].min(initial=inf))
+        meaning = read_meaning(counts, self.roles.censored, name=self.roles.event)
+        codes, at_zero, late = (np.concatenate(parts) for parts in zip(*read, strict=True))
+        event = np.array(label_numbers(list(numbers_of), meaning), dtype=np.uint8)[codes]
+        followed = ~(at_zero & (event == 0))
+        self._require_subjects(followed)
+        ends = range(self.chunk_rows, len(event), self.chunk_rows)
+        moved = shifted(smallest) if self.zero_duration == "shift" else self.zero_duration
+        return OutcomeScan(
+            replace(self, causes=meaning.causes, zero_duration=moved),
+            meaning.causes,
+            meaning.censored,
+            event[followed],
+            late[followed],
+            [int(chunk.sum()) for chunk in np.split(followed, ends)],
+        )
+
+    def chunks(self, span: range | None = None) -> Iterator[Chunk]:
+        """Read all rows in order, or those of some chunks; outcomes as in `read_outcome`."""
+        with readable(self.path):
+            columns = parquet_columns(self.path)
+            tables = parquet_chunks(self.path, columns, self.chunk_rows, span)
+            for number, table in enumerate(tables, start=span.start if span else 0):
+                first_row = number * self.chunk_rows
+                outcome = read_outcome(
+                    self._outcome(table),
+                    causes=self.causes,
+                    censored=self.roles.censored,
+                    zero_duration=self.zero_duration,
+                    first_row=first_row,
+                )
+                rows = np.flatnonzero(~outcome.is_empty)
+                weight = self._weight(table, first_row)[rows]
+                covariates = nw.from_native(table.select(self.roles.covariates(columns)))
+                yield Chunk(number, first_row, covariates, rows, outcome.take(rows), weight)
+
+    def _covariate_names(self) -> list[str]:
+        """Names of all columns that have no other role."""
+        path = require_table(self.path)
+        if not is_parquet(path):
+            raise DataError(
+                f"fit reads a Parquet file or a folder of them; got {path.name}. Write the table "
+                "as Parquet, or read it into memory: fit(read_table(path), y)."
+            )
+        with readable(path):
+            names = self.roles.covariates(parquet_columns(path))
+        if not names:
+            raise DataError(f"{path} must have covariates; all its columns have other roles.")
+        return names
+
+    def _require_subjects(self, followed: NDArray[np.bool_]) -> None:
+        """Refuse fewer than two subjects; warn of rows without any follow-up."""
+        n_subjects = int(followed.sum())
+        if n_subjects < 2:
+            raise DataError(f"fit needs at least two subjects; {self.path} has {n_subjects}.")
+        if n_subjects < len(followed):
+            first = int(np.flatnonzero(~followed)[0])
+            warn_of_empty(len(followed) - n_subjects, len(followed), first)
+
+    def _outcome(self, table: Any) -> Any:
+        """The two columns of the outcome under their usual names."""
+        import pyarrow
+
+        kind = table.schema.field(self.roles.duration).type
+        if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
+            raise DataError(
+                f"duration must be a number in a file that is read in blocks; column "
+                f"{self.roles.duration!r} holds {kind}. Write it as numbers, or read the table "
+                "into memory."
+            )
+        y = table.select([self.roles.event, self.roles.duration])
+        return y.rename_columns(["event", "duration"])
+
+    def _weight(self, table: Any, first_row: int) -> NDArray[np.float64]:
+        if self.roles.weight is None:
+            return np.ones(len(table))
+        column = Covariate(self.roles.weight, "numerical")
+        weight = numbers(nw.from_native(table), column, first_row)
+        bad = ~(weight >= 0)
+        if bad.any():
+            raise DataError(
+                f"weights must be finite numbers of zero or more; {bad.sum()} of {len(bad)} are "
+                f"not (first: {row_name(first_row + np.flatnonzero(bad)[0])}). Drop or correct "
+                "them."
+            )
+        return weight
+
+
+Source = FrameSource | FileSource
+
+
+def require_streamable(settings: Any, **given: Any) -> None:
+    """Refuse what needs the whole table at once."""
+    if settings.ips != "none" or settings.recalibrate is True:
+        raise SettingError(
+            "inverse-propensity weights and recalibration need the whole table in memory; got "
+            f"the path of a file with ips={settings.ips!r} and "
+            f"recalibrate={settings.recalibrate!r}. Read the table first, or leave them out."
+        )
+    beside = [name for name, value in given.items() if value is not None]
+    if beside:
+        raise SettingError(
+            f"{beside[0]} cannot be given beside the path of a file. A column of weights is named "
+            'in y, {..., "weight": "column"}; validation rows are drawn from the file.'
+        )

@@ -1,0 +1,218 @@
+"""Fit: settings and a table in, a network and all that predictions need out."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from survtrace.cohort.batch_source import MemorySource
+from survtrace.cohort.file_source import Source
+from survtrace.cohort.prepare import Cohort, CohortCounts, FileReaders, prepare
+from survtrace.losses.objective import Tasks
+from survtrace.metrics import censoring_survival
+from survtrace.network.assembly import Network, Shape
+from survtrace.settings import names_of_causes
+from survtrace.tables.covariates.encoding import Encoding
+from survtrace.tables.outcome.time_grid import end_follow_up
+from survtrace.threads import threads
+from survtrace.training.checkpoint import Checkpoint
+from survtrace.training.history import History
+from survtrace.training.loop import Plan, train
+from survtrace.training.recalibration import recalibrate
+from survtrace.training.unknown import Unknown, learn_unknown
+
+OUTCOME_DEPENDENT = ("paper", "events", "stabilised")
+NOT_IN_FINGERPRINT = (
+    "cause_names",
+    "checkpoint_dir",
+    "max_epochs",
+    "prediction_batch_size",
+    "random_state",  # the seeds drawn from it are
+    "time_unit",
+    "verbose",
+)
+
+
+@dataclass(frozen=True)
+class FittedState:
+    """What a fit has learned; ``error`` is what broke it off after that, if anything."""
+
+    network: Network
+    encoding: Encoding
+    causes: list[Any]
+    censored: list[Any]
+    time_grid: NDArray[np.float64]
+    median_event_time: float
+    score_times: NDArray[np.float64]
+    censoring: Any
+    history: pd.DataFrame
+    card: dict[str, Any]
+    error: BaseException | None = None
+
+
+@runtime_checkable
+class Cluster(FileReaders, Protocol):
+    """Reads files and trains a network by many processes; without one, this process does."""
+
+    def train(
+        self, network: Network, cohort: Cohort, plan: Plan, settings: Any, history: History
+    ) -> None:
+        """Train a network; what is learned is in it and in the history."""
+
+
+def fit(
+    settings: Any, source: Source, device: torch.device, cluster: Cluster | None = None
+) -> FittedState:
+    """Prepare a cohort, train, learn what "unknown" means, recalibrate.
+
+    ``settings`` are those of an estimator, as attributes, and have been checked.
+    """
+    base = int(check_random_state(settings.random_state).randint(2**31))
+    seeds = [int(seed) for seed in np.random.SeedSequence(base).generate_state(settings.n_members)]
+    with prepare(source, settings, seeds, cluster) as cohort:
+        names_of_causes(cohort.trained_on.causes, settings.cause_names)  # refuses unknown labels
+        shape, plan = plan_training(settings, cohort, seeds, base)
+        network = Network(shape)
+        network.initialise(seeds)
+        network.to(device)
+        batch_source = cohort.batch_source(base, seeds, plan.batch_size, device)
+        history, broken_by = History(), None
+        with threads(settings.n_threads, plan.n_tokens(shape)):
+            try:
+                if cluster is not None:
+                    cluster.train(network, cohort, plan, settings, history)
+                else:
+                    checkpoint = open_checkpoint(settings, cohort, plan)
+                    train(network, batch_source, plan, history, settings.verbose, checkpoint)
+                if not history.interrupted:
+                    unknown = Unknown.of(cohort.encoding, cohort.counts)
+                    learn_unknown(network, batch_source, unknown, settings.unknown_steps, base)
+            except BaseException as error:
+                if not history.records:
+                    raise
+                broken_by = error  # what was learned before is kept
+            wanted = settings.recalibrate
+            wanted = settings.ips in OUTCOME_DEPENDENT if wanted == "auto" else bool(wanted)
+            if wanted and isinstance(batch_source, MemorySource):
+                recalibrate(network, batch_source)
+        return _state(network, cohort, history, broken_by)
+
+
+def plan_training(settings: Any, cohort: Cohort, seeds: list[int], base: int) -> tuple[Shape, Plan]:
+    """Choose the sizes of a network and one number for each knob of the loop."""
+    encoding, size, n_rows = cohort.encoding, settings.batch_size, cohort.split.n_training
+    plan = Plan(
+        lr=settings.lr,
+        weight_decay=settings.weight_decay,
+        batch_size=automatic_batch_size(n_rows) if size == "auto" else int(size),
+        max_epochs=settings.max_epochs,
+        patience=settings.patience,
+        clip_norm=settings.clip_norm,
+        averaging=settings.averaging,
+        tasks=Tasks(settings.mortality_weight, settings.stay_weight, settings.anneal),
+        seeds=seeds,
+        dropout_seed=base,
+    )
+    shape = Shape(
+        n_members=int(settings.n_members),
+        n_rows=int(encoding.first_rows[-1]),
+        n_tokens=len(encoding.covariates),
+        n_causes=len(cohort.trained_on.causes),
+        n_intervals=len(cohort.cuts) - 1,
+        silent_rows=encoding.silent_rows,
+        width=int(settings.width),
+        depth=int(settings.depth),
+        n_heads=int(settings.n_heads),
+        hidden=int(settings.hidden),
+        head_depth=int(settings.head_depth),
+        token_bias=bool(settings.token_bias),
+        proportional=float(settings.proportional),
+        dropout=float(settings.dropout),
+        attention_dropout=float(settings.attention_dropout),
+        token_dropout=float(settings.token_dropout),
+        head_dropout=float(settings.head_dropout),
+    )
+    return shape, plan
+
+
+def open_checkpoint(settings: Any, cohort: Cohort, plan: Plan) -> Checkpoint | None:
+    """Open the checkpoint of this fit, if the settings name a folder."""
+    if settings.checkpoint_dir is None:
+        return None
+    return Checkpoint(settings.checkpoint_dir, fingerprint(settings, cohort, plan))
+
+
+def fingerprint(settings: Any, cohort: Cohort, plan: Plan) -> str:
+    """Identify data and settings, so that a checkpoint is not taken for another fit's."""
+    chosen = {k: v for k, v in vars(settings).items() if k not in NOT_IN_FINGERPRINT}
+    digest = hashlib.sha256(repr((sorted(chosen.items()), plan.seeds, plan.dropout_seed)).encode())
+    for part in cohort.content():
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def automatic_batch_size(n_rows: int) -> int:
+    """Take about a hundredth of the training rows, as a power of two from 64 to 1024.
+
+    Examples
+    --------
+    >>> [automatic_batch_size(n) for n in (1_200, 20_000, 286_000)]
+    [64, 128, 1024]
+    """
+    return int(2 ** np.clip(np.floor(np.log2(max(n_rows, 1) / 100)), 6, 10))
+
+
+def model_card(counts: CohortCounts, *, interrupted: bool) -> dict[str, Any]:
+    """Write down when an estimator was fitted, and on how many subjects of what kind.
+
+    Examples
+    --------
+    >>> card = model_card(CohortCounts(3, {1: 2}, {"age": 0}), interrupted=False)
+    >>> card["n_events"], card["n_censored"]
+    ({'1': 2}, 1)
+    """
+    return {
+        "fitted_on": datetime.now(UTC).date().isoformat(),
+        "n_subjects": int(counts.n_subjects),
+        "n_events": {str(cause): int(n) for cause, n in counts.n_events.items()},
+        "n_censored": int(counts.n_subjects - np.sum(list(counts.n_events.values()))),
+        "n_missing": {name: int(n) for name, n in counts.n_missing.items()},
+        "interrupted": bool(interrupted),
+        "survtrace_version": version("survtrace"),
+    }
+
+
+def _state(
+    network: Network, cohort: Cohort, history: History, error: BaseException | None
+) -> FittedState:
+    trained_on = cohort.trained_on
+    on_grid = end_follow_up(trained_on, cohort.cuts[-1])
+    event_times = on_grid.duration[on_grid.event > 0]
+    return FittedState(
+        network=network,
+        encoding=cohort.encoding,
+        causes=list(trained_on.causes),
+        censored=list(trained_on.censored),
+        time_grid=cohort.cuts,
+        median_event_time=float(np.median(event_times)),
+        score_times=_score_times(event_times),
+        censoring=censoring_survival(trained_on),
+        history=history.frame(),
+        card=model_card(cohort.counts, interrupted=history.interrupted),
+        error=error,
+    )
+
+
+def _score_times(event_times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A hundred times between the 5 and 95 % quantiles of the event times."""
+    first, last = np.quantile(event_times, [0.05, 0.95])
+    return np.unique(np.linspace(first, last, 100)) if last > first else np.array([0.0, last])
