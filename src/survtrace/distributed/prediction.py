@@ -16,9 +16,8 @@ from survtrace.errors import DataError
 from survtrace.estimator import SurvTRACE
 from survtrace.files import new_folder
 from survtrace.persistence import load
-from survtrace.streaming import answer
-from survtrace.tables.files.chunk_warnings import warnings_of_rows
-from survtrace.tables.files.chunks import N_ROWS, as_frame, write_chunks
+from survtrace.streaming import write_answers
+from survtrace.tables.files.chunks import N_ROWS, as_frame
 from survtrace.tables.files.formats import readable, require_columns, require_table
 from survtrace.tables.files.parquet import is_parquet, parquet_chunks, parquet_schema
 
@@ -101,14 +100,11 @@ class Answering:
 
     def __call__(self, span: range) -> int:
         """Write the answers of a span to a file; returns the number of rows."""
-        files, done, told = self.files, span.start * self.files.n_rows, set[str]()
-        with write_chunks(files.home / f"{span.start:08d}.parquet") as write:
-            for batch in parquet_chunks(files.source, files.columns, files.n_rows, span):
-                with warnings_of_rows(done, len(batch), told):
-                    piece = as_frame(batch, self.question["keep"])
-                    write(answer(self.est, piece, **self.question))
-                done += len(batch)
-        return done - span.start * files.n_rows
+        files = self.files
+        batches = parquet_chunks(files.source, files.columns, files.n_rows, span)
+        chunks = (as_frame(batch, self.question["keep"]) for batch in batches)
+        out, first = files.home / f"{span.start:08d}.parquet", span.start * files.n_rows
+        return write_answers(self.est, chunks, out, self.question, first=first)
 
 
 def _checked(table: str | Path, columns: list[str]) -> Path:
