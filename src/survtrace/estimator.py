@@ -26,7 +26,6 @@ from survtrace.inference.paths import Table
 from survtrace.inference.predictor import Predictor, choose_device
 from survtrace.losses.objective import Tasks
 from survtrace.metrics import censoring_survival, integrated_brier_score
-from survtrace.naming import INCIDENCE
 from survtrace.network.assembly import Network, Shape
 from survtrace.settings import check_settings, names_of_causes
 from survtrace.tables.covariates.covariates import open_table
@@ -292,7 +291,7 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
 
         def score_rows(rows: Table, first: int) -> tuple[float, int]:
             covariates, outcome = read_scored(self, rows, y)
-            incidence, _ = predictor.curve(covariates, INCIDENCE, times)
+            incidence, _ = predictor.curve(covariates, "incidence", times)
             require_same_subjects(len(incidence), outcome)
             losses = [
                 integrated_brier_score(

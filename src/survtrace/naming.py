@@ -15,9 +15,6 @@ from survtrace.errors import DataError
 from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.outcome.roles import is_path
 
-SURVIVAL, INCIDENCE = "survival", "incidence"
-NET_INCIDENCE, HAZARD = "net_incidence", "cumulative_hazard"
-
 
 @dataclass(frozen=True)
 class Names:
@@ -142,8 +139,8 @@ def state_names(times: ArrayLike, causes: Sequence[Any]) -> list[str]:
     >>> state_names([12], ["heart", "other"])
     ['survival_12', 'incidence_heart_12', 'incidence_other_12']
     """
-    of_causes = column_names(INCIDENCE, times, causes) if causes else []
-    return [*column_names(SURVIVAL, times), *of_causes]
+    of_causes = column_names("incidence", times, causes) if causes else []
+    return [*column_names("survival", times), *of_causes]
 
 
 def prediction_frame(

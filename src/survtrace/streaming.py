@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from survtrace.estimator import SurvTRACE
 from survtrace.inference.paths import answer_chunks, read_rows
 from survtrace.inference.times import read_times
-from survtrace.naming import SURVIVAL, prediction_frame, state_names
+from survtrace.naming import prediction_frame, state_names
 from survtrace.tables.files.chunks import N_ROWS, write_chunks
 from survtrace.tables.files.reading import Reading
 from survtrace.tables.files.text_levels import as_learned
@@ -116,7 +116,7 @@ def answer(
     X = as_learned(est.encoding_, rows[est.encoding_.names.tolist()])
     distinct = list(dict.fromkeys(np.atleast_1d(times).tolist()))
     points, _ = read_times(distinct, est.time_grid_, "constant")
-    kind, labels = ("states", est.causes_) if causes else (SURVIVAL, [])
+    kind, labels = ("states", est.causes_) if causes else ("survival", [])
     mean, deviation = est._predictor().curve(X, kind, points, with_std=std)
     frame = prediction_frame(X, state_names(points, labels), mean, deviation)
     return pd.concat([rows[[*keep]], frame], axis=1)

@@ -109,3 +109,12 @@ def test_score_has_the_numbers_of_the_frame(scored, frame):
 def test_score_has_the_digits_of_predict(scored, predicted):
     scored, predicted = (pd.read_csv(io.StringIO(t), dtype=str)[NAMES] for t in (scored, predicted))
     pd.testing.assert_frame_equal(scored, predicted)
+
+
+def test_a_time_asked_twice_is_one_column(est, subjects):
+    content = subjects[0].head(2).to_csv(index=False).encode()
+    with TestClient(create_app(est)) as client:
+        answer = client.post("/score", content=content, params={"times": [400000.0, 400000.0]})
+    names = answer.text.splitlines()[0].split(",")
+    assert names[-3:] == ["survival_400000", "incidence_1_400000", "incidence_2_400000"]
+    assert names.count("survival_400000") == 1

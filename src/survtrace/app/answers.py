@@ -6,7 +6,7 @@ import csv
 import io
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -162,17 +162,8 @@ class Answers:
         return points, mean, deviation
 
     def _table(self, subjects: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-        """A column for each covariate; other names are refused."""
-        self._require_covariates(dict.fromkeys(name for subject in subjects for name in subject))
-        columns = {
-            name: _column([subject.get(name) for subject in subjects], covariate.kind)
-            for name, covariate in self.covariates.items()
-        }
-        return pd.DataFrame(columns)
-
-    def _require_covariates(self, names: Iterable[str]) -> None:
-        """Refuse a name that is no covariate: what was meant would be taken for unknown."""
-        for name in names:
+        """A column for each covariate; others are refused: they would be taken for unknown."""
+        for name in dict.fromkeys(name for subject in subjects for name in subject):
             if name not in self.covariates and name not in self.left_out:
                 near = get_close_matches(name, self.covariates, n=1)
                 meant = f"did you mean {near[0]!r}?" if near else "leave it out."
@@ -180,6 +171,11 @@ class Answers:
                     f"there is no covariate {name!r}; {meant} The covariates are "
                     f"{_some(list(self.covariates))}."
                 )
+        columns = {
+            name: _column([subject.get(name) for subject in subjects], covariate.kind)
+            for name, covariate in self.covariates.items()
+        }
+        return pd.DataFrame(columns)
 
 
 def read_csv(content: bytes, max_rows: int) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -3,17 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Generic,
-    Literal,
-    TypeAlias,
-    TypedDict,
-    TypeVar,
-    Unpack,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
 import pandas as pd
@@ -22,26 +12,19 @@ from numpy.typing import ArrayLike, NDArray
 from survtrace.errors import DataError, SettingError
 from survtrace.inference.paths import Table
 from survtrace.inference.times import read_times
-from survtrace.naming import (
-    HAZARD,
-    INCIDENCE,
-    NET_INCIDENCE,
-    SURVIVAL,
-    column_names,
-    prediction_frame,
-    state_names,
-)
+from survtrace.naming import column_names, prediction_frame, state_names
 
 if TYPE_CHECKING:
     from survtrace.inference.predictor import Predictor
 
 Array = NDArray[np.float64]
-Pair: TypeAlias = tuple[Array, Array]  # means and standard deviations
+Pair = tuple[Array, Array]  # means and standard deviations
 Functions = NDArray[np.object_]  # of `CurveFunction`
-Times: TypeAlias = ArrayLike | None
-Label: TypeAlias = Hashable | None
-Yes: TypeAlias = Literal[True]
-No: TypeAlias = Literal[False]
+Times = ArrayLike | None
+Label = Hashable | None
+Yes = Literal[True]
+No = Literal[False]
+# For type checkers: the settings of the methods, of which some decide what is returned.
 Std = TypeVar("Std")
 InArray = TypeVar("InArray")
 InFrame = TypeVar("InFrame")
@@ -64,6 +47,12 @@ class _Curve(_Hazard[InArray, InFrame], Generic[Std, InArray, InFrame], total=Fa
     return_std: Std
 
 
+AsArray = _Curve[No, Yes, No]
+AsPair = _Curve[Yes, Yes, No]
+AsFunctions = _Curve[No, No, No]
+AsFrame = _Curve[bool, Yes, Yes]
+
+
 class CurveMethods:
     """Predictions of whatever has a predictor, the labels of causes and a time grid."""
 
@@ -77,19 +66,19 @@ class CurveMethods:
 
     @overload
     def predict_survival_function(
-        self, X: Table, times: Times = None, **how: Unpack[_Curve[No, Yes, No]]
+        self, X: Table, times: Times = None, **how: Unpack[AsArray]
     ) -> Array: ...
     @overload
     def predict_survival_function(
-        self, X: Table, times: Times = None, **how: Unpack[_Curve[Yes, Yes, No]]
+        self, X: Table, times: Times = None, **how: Unpack[AsPair]
     ) -> Pair: ...
     @overload
     def predict_survival_function(
-        self, X: Table, times: Times = None, **how: Unpack[_Curve[No, No, No]]
+        self, X: Table, times: Times = None, **how: Unpack[AsFunctions]
     ) -> Functions: ...
     @overload
     def predict_survival_function(
-        self, X: Table, times: Times = None, **how: Unpack[_Curve[bool, Yes, Yes]]
+        self, X: Table, times: Times = None, **how: Unpack[AsFrame]
     ) -> pd.DataFrame: ...
     def predict_survival_function(
         self,
@@ -128,31 +117,23 @@ class CurveMethods:
             ``return_std`` also ``survival_12_std``.
         """
         after, std, array = conditional_after, return_std, return_array
-        return self._curves(X, SURVIVAL, times, None, extrapolate, after, std, array, as_frame)
+        return self._curves(X, "survival", times, None, extrapolate, after, std, array, as_frame)
 
     @overload
     def predict_cumulative_incidence(
-        self, X: Table, times: Times = None, cause: Label = None, **how: Unpack[_Curve[No, Yes, No]]
+        self, X: Table, times: Times = None, cause: Label = None, **how: Unpack[AsArray]
     ) -> Array: ...
     @overload
     def predict_cumulative_incidence(
-        self,
-        X: Table,
-        times: Times = None,
-        cause: Label = None,
-        **how: Unpack[_Curve[Yes, Yes, No]],
+        self, X: Table, times: Times = None, cause: Label = None, **how: Unpack[AsPair]
     ) -> Pair: ...
     @overload
     def predict_cumulative_incidence(
-        self, X: Table, times: Times = None, cause: Label = None, **how: Unpack[_Curve[No, No, No]]
+        self, X: Table, times: Times = None, cause: Label = None, **how: Unpack[AsFunctions]
     ) -> Functions: ...
     @overload
     def predict_cumulative_incidence(
-        self,
-        X: Table,
-        times: Times = None,
-        cause: Label = None,
-        **how: Unpack[_Curve[bool, Yes, Yes]],
+        self, X: Table, times: Times = None, cause: Label = None, **how: Unpack[AsFrame]
     ) -> pd.DataFrame: ...
     def predict_cumulative_incidence(
         self,
@@ -172,7 +153,7 @@ class CurveMethods:
         are those of `predict_survival_function`.
         """
         after, std, array = conditional_after, return_std, return_array
-        return self._curves(X, INCIDENCE, times, cause, extrapolate, after, std, array, as_frame)
+        return self._curves(X, "incidence", times, cause, extrapolate, after, std, array, as_frame)
 
     @overload
     def predict_net_incidence(
@@ -202,7 +183,7 @@ class CurveMethods:
         these do not sum with survival to 1. Shapes as in `predict_cumulative_incidence`.
         """
         return self._curves(
-            X, NET_INCIDENCE, times, cause, extrapolate, None, return_std, True, as_frame
+            X, "net_incidence", times, cause, extrapolate, None, return_std, True, as_frame
         )
 
     @overload
@@ -232,7 +213,7 @@ class CurveMethods:
         Summed over causes it is minus the logarithm of survival.
         """
         return self._curves(
-            X, HAZARD, times, cause, extrapolate, None, False, return_array, as_frame
+            X, "cumulative_hazard", times, cause, extrapolate, None, False, return_array, as_frame
         )
 
     @overload
@@ -342,5 +323,5 @@ class CurveMethods:
         if not as_frame:
             return mean if std is None else (mean, std)
         causes = self.causes_ if cause is None else [cause]
-        columns = column_names(kind, points, () if kind == SURVIVAL else causes)
+        columns = column_names(kind, points, () if kind == "survival" else causes)
         return prediction_frame(X, columns, mean, std)

@@ -16,7 +16,6 @@ from survtrace.inference import curves
 from survtrace.inference.curve_function import CurveFunction
 from survtrace.inference.paths import Table, answer_chunks, read_rows, times_of_rows
 from survtrace.inference.times import numbers_or_nan
-from survtrace.naming import SURVIVAL
 from survtrace.network.assembly import Network
 from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.covariates.encoding import Encoding
@@ -76,13 +75,13 @@ class Predictor:
         """Curves as a `CurveFunction` for each subject: (subject,), or (subject, cause)."""
         hazards, _ = self.curve(X, "hazards", knots[:1])
         curve = getattr(curves, kind)
-        causes = [None] if kind == SURVIVAL else range(hazards.shape[2])
+        causes = [None] if kind == "survival" else range(hazards.shape[2])
         functions = [
             [CurveFunction(knots, hazard, self.cuts, curve, cause) for cause in causes]
             for hazard in hazards
         ]
         found = np.array(functions, dtype=object)
-        return found[:, 0] if kind == SURVIVAL else found
+        return found[:, 0] if kind == "survival" else found
 
     def attention(self, X: Table) -> NDArray[np.float32]:
         """Attention weights, averaged over members."""
