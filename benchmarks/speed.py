@@ -201,7 +201,7 @@ def predict(work: Work, repeats: int) -> dict[str, Any]:
     plain.eval()
     X, n = work.X.iloc[:100_000], 100_000
     encoded = est.encoding_.encode(_open(X))
-    forecast = est._forecast()
+    forecast = est._predictor()
     cuts, at = forecast.on_device(est.time_grid_), forecast.on_device(TIMES).view(1, -1)
 
     from survtrace.inference import curves

@@ -23,6 +23,7 @@ WITH_SHAPES = [
     "losses",
     "training",
     "inference.curves",
+    "inference.curve_function",
     "batch",
     "cohort.batch_source",
 ]

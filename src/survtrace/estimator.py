@@ -12,38 +12,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor
 
 from survtrace.cohort.file_source import FileSource, Source, require_streamable
 from survtrace.cohort.source import read_frame
-from survtrace.errors import DataError, SettingError
-from survtrace.inference import curves
-from survtrace.inference.curves import Average, CurveFunction, TimeIndex
-from survtrace.inference.paths import by_path, score_by_path
-from survtrace.inference.predictor import Curve, Forecast, choose_device, read_times
-from survtrace.metrics import integrated_brier_score
-from survtrace.naming import (
-    HAZARD,
-    INCIDENCE,
-    NET_INCIDENCE,
-    SURVIVAL,
-    column_names,
-    prediction_frame,
-    require_array,
-)
+from survtrace.inference.methods import CurveMethods
+from survtrace.inference.paths import Table
+from survtrace.inference.predictor import Predictor, choose_device
+from survtrace.metrics.brier import integrated_brier_scores
 from survtrace.settings import check_settings, names_of_causes
 from survtrace.tables.covariates.encoding import Encoding
 from survtrace.tables.outcome.outcome import require_same_subjects
 from survtrace.tables.outcome.pairing import read_scored
 from survtrace.tables.outcome.roles import is_path, read_roles
-from survtrace.threads import threads
 from survtrace.training.fit import Cluster, fit
 
 Array = NDArray[np.float64]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SurvTRACE(BaseEstimator):  # type: ignore[misc]
+class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
     """Transformer over covariates that learns each cause's hazard over time.
 
     One estimator for one event and for competing causes. Covariates come as a raw frame:
@@ -209,236 +196,31 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         """
         return self._fit(X, y, sample_weight, eval_set)
 
-    @by_path
-    def predict_survival_function(
-        self,
-        X: Any,
-        times: ArrayLike | None = None,
-        *,
-        conditional_after: ArrayLike | None = None,
-        extrapolate: str = "constant",
-        return_std: bool = False,
-        return_array: bool = True,
-        as_frame: bool = False,
-    ) -> Any:
-        """Probability of being event-free at each time, shape (subject, time).
-
-        Parameters
-        ----------
-        X
-            Covariates, columns by name; or the path of a table, read in pieces.
-        times
-            Any times, in any order; by default `time_grid_`.
-        conditional_after
-            A time, or one for each subject, at which the subject is known to be event-free: the
-            curve is then its future.
-        extrapolate
-            What times beyond the grid get: "constant" (with a warning), "nan", or "raise".
-        return_std
-            Also return the standard deviation between members; NaN if there is only one, whose
-            deviation is not known.
-        return_array
-            False gives a `CurveFunction` for each subject instead, shape (subject,), called like
-            scikit-survival's step functions: ``[fn(12.0) for fn in functions]``. Its knots are
-            ``times``.
-        as_frame
-            True gives a pandas frame with the index of X and a column for each time, named as
-            ``survtrace predict`` names them (``survival_12``, ``incidence_1_12``); with
-            ``return_std`` also ``survival_12_std``.
-        """
-        require_array(as_frame, return_array)
-        if not return_array:
-            _require_plain(conditional_after, return_std)
-            return self._functions(X, times, curves.average_survival, [None])[:, 0]
-
-        def curve(hazard: Tensor, at: TimeIndex) -> Tensor:
-            return curves.survival(hazard, at)
-
-        found = self._curves(X, times, conditional_after, extrapolate, return_std, curve)
-        return self._framed(X, found, SURVIVAL, times) if as_frame else found
-
-    @by_path
-    def predict_cumulative_incidence(
-        self,
-        X: Any,
-        times: ArrayLike | None = None,
-        cause: Any = None,
-        *,
-        conditional_after: ArrayLike | None = None,
-        extrapolate: str = "constant",
-        return_std: bool = False,
-        return_array: bool = True,
-        as_frame: bool = False,
-    ) -> Any:
-        """Probability that each cause has struck by each time, shape (subject, cause, time).
-
-        With ``cause`` (a label of `causes_`) the shape is (subject, time). The other parameters
-        are those of `predict_survival_function`.
-        """
-        check_is_fitted(self)
-        chosen = self._cause_index(cause)
-        require_array(as_frame, return_array)
-        if not return_array:
-            _require_plain(conditional_after, return_std)
-            every = range(len(self.causes_))
-            return self._functions(X, times, curves.average_incidence, every)[:, chosen]
-
-        def curve(hazard: Tensor, at: TimeIndex) -> Tensor:
-            return curves.incidence(hazard, at)[:, :, chosen]
-
-        found = self._curves(X, times, conditional_after, extrapolate, return_std, curve)
-        return self._framed(X, found, INCIDENCE, times, cause) if as_frame else found
-
-    @by_path
-    def predict_net_incidence(
-        self,
-        X: Any,
-        times: ArrayLike | None = None,
-        cause: Any = None,
-        *,
-        extrapolate: str = "constant",
-        return_std: bool = False,
-        as_frame: bool = False,
-    ) -> Any:
-        """What each cause's incidence would be without the others: 1 - exp(-cumulative hazard).
-
-        The quantity the paper ranks by. For one cause it is one minus survival; for several,
-        these do not sum with survival to 1. Shapes as in `predict_cumulative_incidence`.
-        """
-        check_is_fitted(self)
-        chosen = self._cause_index(cause)
-
-        def curve(hazard: Tensor, at: TimeIndex) -> Tensor:
-            return curves.net_incidence(hazard, at)[:, :, chosen]
-
-        found = self._curves(X, times, None, extrapolate, return_std, curve)
-        return self._framed(X, found, NET_INCIDENCE, times, cause) if as_frame else found
-
-    @by_path
-    def predict_cumulative_hazard_function(
-        self,
-        X: Any,
-        times: ArrayLike | None = None,
-        cause: Any = None,
-        *,
-        extrapolate: str = "constant",
-        return_array: bool = True,
-        as_frame: bool = False,
-    ) -> Any:
-        """Cumulative hazard of each cause, shape (subject, cause, time) or (subject, time).
-
-        Summed over causes it is minus the logarithm of survival.
-        """
-        check_is_fitted(self)
-        require_array(as_frame, return_array)
-        chosen, forecast = self._cause_index(cause), self._forecast()
-        if not return_array:
-            every = range(len(self.causes_))
-            return self._functions(X, times, curves.cumulative_hazard, every)[:, chosen]
-        asked, outside = read_times(times, self.time_grid_, extrapolate)
-        cuts, points = forecast.on_device(self.time_grid_), forecast.on_device(asked)
-
-        def answer(hazard: Tensor) -> Tensor:
-            return curves.cumulative_hazard(hazard, cuts, points)[:, chosen]
-
-        with threads(self.n_threads):
-            found = _blank(forecast.each(X, 8 * len(asked), answer), outside)
-        return self._framed(X, found, HAZARD, times, cause) if as_frame else found
-
-    @by_path
-    def predict_proba(self, X: Any, time: float | None = None, *, as_frame: bool = False) -> Any:
-        """Probability of each state at a time: event-free, cause 1, .. K; rows sum to 1.
-
-        ``time`` is by default the median event time of the training rows. With ``as_frame`` a
-        pandas frame with the columns ``survival_12``, ``incidence_1_12`` and so on.
-        """
-        check_is_fitted(self)
-        times = [self.median_event_time_ if time is None else time]
-        incidence = self.predict_cumulative_incidence(X, times)[:, :, 0]
-        states = np.column_stack([1 - incidence.sum(axis=1), incidence])
-        if not as_frame:
-            return states
-        columns = [*column_names(SURVIVAL, times), *column_names(INCIDENCE, times, self.causes_)]
-        return prediction_frame(X, columns, states)
-
-    def predict(self, X: Any) -> Array:
-        """One risk score for each subject, higher is worse.
-
-        It is the incidence of any cause at the median event time of the training rows.
-        """
-        check_is_fitted(self)
-        return 1 - self.predict_survival_function(X, [self.median_event_time_])[:, 0]
-
-    @by_path
-    def predict_quantile(self, X: Any, q: ArrayLike = 0.5) -> Array:
-        """Time by which an event has happened with probability ``q``; infinite if not on the grid.
-
-        Shape (subject,), or (subject, quantile) for several ``q``.
-        """
-        check_is_fitted(self)
-        wanted = np.asarray(q, dtype=np.float64)
-        if not ((wanted > 0) & (wanted < 1)).all():
-            raise DataError(f"q must lie between 0 and 1; got {q!r}. The median is q=0.5.")
-        forecast = self._forecast()
-        cuts, levels = forecast.on_device(self.time_grid_), forecast.on_device(1 - wanted.ravel())
-
-        def answer(hazard: Tensor) -> Tensor:
-            return curves.crossing_time(hazard, cuts, levels)
-
-        with threads(self.n_threads):
-            times = forecast.each(X, wanted.size, answer)
-        return times[:, 0] if wanted.ndim == 0 else times
-
-    @by_path
-    def predict_rmst(
-        self, X: Any, time: float, *, extrapolate: str = "constant", return_std: bool = False
-    ) -> Any:
-        """Mean event-free time up to ``time`` (restricted mean survival time), shape (subject,).
-
-        The area under the survival curve. Beyond the grid that curve is constant (with a
-        warning), as `predict_survival_function` says.
-        """
-        check_is_fitted(self)
-        cuts = self._forecast().on_device(self.time_grid_)
-
-        def curve(hazard: Tensor, at: TimeIndex) -> Tensor:
-            beyond = max(0.0, float(time) - float(cuts[-1]))
-            mean = curves.restricted_mean(hazard, cuts, at)
-            return mean + beyond * curves.survival(hazard, at) if beyond else mean
-
-        means = self._curves(X, [time], None, extrapolate, return_std, curve)
-        return (means[0][:, 0], means[1][:, 0]) if return_std else means[:, 0]
-
-    @by_path
-    def attention(self, X: Any) -> NDArray[np.float32]:
-        """Attention between covariates, (subject, layer, head, token, token), members averaged.
-
-        Tokens are in the order of ``feature_names_in_``; each row sums to 1.
-        """
-        check_is_fitted(self)
-        with threads(self.n_threads):
-            return self._forecast().attention(X)
-
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Table, y: Any) -> float:
         """Minus the integrated Brier score, mean over causes: proper, and higher is better.
 
         Integrated between the 5 and 95 % quantiles of the training event times, weighted by the
         training rows' censoring survival. ``y`` as in `fit`; with a path it names columns.
         """
-        check_is_fitted(self)
+        predictor, more = self._predictor(), list[str]()
+        times = self.censoring_.usable(self.score_times_)
         if is_path(X):
-            return score_by_path(self, X, y)
-        X, outcome = read_scored(self, X, y)
-        times = self.score_times_[self.score_times_ <= self.censoring_.last_usable]
-        incidence = self.predict_cumulative_incidence(X, times)
-        require_same_subjects(len(incidence), outcome)
-        losses = [
-            integrated_brier_score(
-                outcome, incidence[:, k], times, cause=cause, y_train=self.censoring_
+            roles = read_roles(y)
+            more = [roles.event, roles.duration]
+            y = {"event": roles.event, "duration": roles.duration, "censored": roles.censored}
+
+        def score_rows(rows: Table, first: int) -> tuple[float, int]:
+            covariates, outcome = read_scored(self, rows, y)
+            incidence, _ = predictor.curve(covariates, "incidence", times)
+            require_same_subjects(len(incidence), outcome)
+            losses = integrated_brier_scores(
+                outcome, incidence, times, self.causes_, y_train=self.censoring_
             )
-            for k, cause in enumerate(self.causes_)
-        ]
-        return -float(np.mean(losses))
+            return float(np.mean(losses)), len(incidence)
+
+        # A score is a mean over subjects: that of a table is that of its chunks, by their size.
+        losses, sizes = zip(*predictor.in_chunks(X, score_rows, more), strict=True)
+        return -float(np.dot(losses, np.divide(sizes, sum(sizes))))
 
     def save(self, path: str | Path) -> None:
         """Write the fitted estimator to a folder of JSON and safetensors."""
@@ -495,74 +277,13 @@ class SurvTRACE(BaseEstimator):  # type: ignore[misc]
         self.time_unit_ = str(self.time_unit)
         self.covariate_labels_ = {each.name: each.shown for each in encoding.covariates}
 
-    def _forecast(self) -> Forecast:
-        return Forecast(
+    def _predictor(self) -> Predictor:
+        check_is_fitted(self)
+        return Predictor(
             self.network_,
             self.encoding_,
             self.time_grid_,
             self.prediction_batch_size,
             choose_device(self.device),
+            self.n_threads,
         )
-
-    def _curves(
-        self,
-        X: Any,
-        times: ArrayLike | None,
-        after: ArrayLike | None,
-        extrapolate: str,
-        return_std: bool,
-        curve: Curve,
-    ) -> Any:
-        check_is_fitted(self)
-        asked, outside = read_times(times, self.time_grid_, extrapolate)
-        with threads(self.n_threads):
-            mean, deviation = self._forecast().curve(X, asked, curve, after, return_std)
-        if deviation is None:
-            return _blank(mean, outside)
-        return _blank(mean, outside), _blank(deviation, outside)
-
-    def _framed(
-        self, X: Any, found: Any, kind: str, times: ArrayLike | None, cause: Any = None
-    ) -> Any:
-        """Put curves, and their deviations where they were asked for, into a named frame."""
-        asked = self.time_grid_ if times is None else times
-        causes = self.causes_ if cause is None else [cause]
-        columns = column_names(kind, asked, () if kind == SURVIVAL else causes)
-        values, deviation = found if isinstance(found, tuple) else (found, None)
-        return prediction_frame(X, columns, values, deviation)
-
-    def _functions(
-        self, X: Any, times: ArrayLike | None, average: Average, causes: Sequence[int | None]
-    ) -> NDArray[np.object_]:
-        """Averaged curves as functions, shape (subject, cause)."""
-        check_is_fitted(self)
-        knots, _ = read_times(times, self.time_grid_, "raise")
-        with threads(self.n_threads):
-            hazards = self._forecast().each(X, 1, lambda hazard: hazard.transpose(0, 1))
-        functions = [
-            [CurveFunction(knots, hazard, self.time_grid_, average, cause) for cause in causes]
-            for hazard in hazards
-        ]
-        return np.array(functions, dtype=object)
-
-    def _cause_index(self, cause: Any) -> Any:
-        """Where a cause lies on the cause axis; all of it for None."""
-        if cause is None:
-            return slice(None)
-        if cause not in self.causes_:
-            raise DataError(f"cause must be one of {self.causes_}; got {cause!r}.")
-        return self.causes_.index(cause)
-
-
-def _require_plain(conditional_after: ArrayLike | None, return_std: bool) -> None:
-    """Refuse what a function of time does not know."""
-    if conditional_after is not None or return_std:
-        raise SettingError(
-            "return_array=False gives curves from time 0, without deviations; got "
-            "conditional_after or return_std. Leave them out, or predict an array."
-        )
-
-
-def _blank(values: Array, outside: NDArray[np.bool_] | None) -> Array:
-    """Put NaN at the times that lie outside the grid."""
-    return values if outside is None else np.where(outside, np.nan, values)

@@ -11,11 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataError, SettingError
+from survtrace.errors import DataError
 from survtrace.tables.covariates.covariates import open_table
-
-SURVIVAL, INCIDENCE = "survival", "incidence"
-NET_INCIDENCE, HAZARD = "net_incidence", "cumulative_hazard"
+from survtrace.tables.outcome.roles import is_path
 
 
 @dataclass(frozen=True)
@@ -133,6 +131,18 @@ def column_names(kind: str, times: ArrayLike, causes: Sequence[Any] = ()) -> lis
     return [f"{state}_{label}" for state in states for label in labels]
 
 
+def state_names(times: ArrayLike, causes: Sequence[Any]) -> list[str]:
+    """Name the columns of all states: event-free at each time, then each cause at each time.
+
+    Examples
+    --------
+    >>> state_names([12], ["heart", "other"])
+    ['survival_12', 'incidence_heart_12', 'incidence_other_12']
+    """
+    of_causes = column_names("incidence", times, causes) if causes else []
+    return [*column_names("survival", times), *of_causes]
+
+
 def prediction_frame(
     X: Any,
     columns: Sequence[str],
@@ -144,7 +154,7 @@ def prediction_frame(
     Parameters
     ----------
     X
-        The table that was asked about.
+        The table that was asked about, or its path.
     columns
         From `column_names`.
     values, deviation
@@ -165,21 +175,9 @@ def prediction_frame(
             f"with as_frame=True the times must differ; {twice} would be written twice. Ask for "
             "each time once."
         )
-    index = nw.maybe_get_index(open_table(X))
-    flat = values.reshape(len(values), -1)
-    frame = pd.DataFrame(flat, columns=list(columns), index=index)
-    if deviation is None:
-        return frame
-    spread = deviation.reshape(len(values), -1)
-    spreads = pd.DataFrame(spread, columns=[f"{name}_std" for name in columns], index=index)
-    order = [each for name in columns for each in (name, f"{name}_std")]
-    return pd.concat([frame, spreads], axis=1)[order]
-
-
-def require_array(as_frame: bool, return_array: bool) -> None:
-    """Refuse to put functions of time into a frame."""
-    if as_frame and not return_array:
-        raise SettingError(
-            "as_frame=True gives numbers at times, return_array=False functions of time; got "
-            "both. Leave one out."
-        )
+    index = None if is_path(X) else nw.maybe_get_index(open_table(X))
+    names = list(columns)
+    if deviation is not None:
+        values = np.stack([values, deviation], axis=-1)
+        names = [each for name in columns for each in (name, f"{name}_std")]
+    return pd.DataFrame(values.reshape(len(values), -1), columns=names, index=index)

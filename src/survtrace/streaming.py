@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from survtrace.errors import DataError
 from survtrace.estimator import SurvTRACE
-from survtrace.naming import INCIDENCE, SURVIVAL, column_names, prediction_frame
-from survtrace.tables.files.chunks import N_ROWS, read_chunks, warnings_of_rows, write_chunks
+from survtrace.inference.paths import answer_chunks, read_rows
+from survtrace.inference.times import read_times
+from survtrace.naming import prediction_frame, state_names
+from survtrace.tables.files.chunks import N_ROWS, write_chunks
 from survtrace.tables.files.reading import Reading
-from survtrace.tables.files.text_levels import as_learned, text_columns
-
-Floats = NDArray[np.float64]
+from survtrace.tables.files.text_levels import as_learned
 
 
 def predict_file(
@@ -80,26 +79,33 @@ def predict_file(
     ...     list(pd.read_csv(f"{folder}/out.csv"))[:3]
     ['survival_12', 'survival_60', 'incidence_1_12']
     """
-    covariates = [str(name) for name in est.feature_names_in_]
-    columns = list(dict.fromkeys([*keep, *covariates]))
-    text = text_columns(est.encoding_)
-    pieces = read_chunks(table, columns, verbatim=keep, text=text, reading=reading, n_rows=n_rows)
-    done, told = 0, set[str]()
+    rows = read_rows(table, est.encoding_, verbatim=keep, reading=reading, n_rows=n_rows)
+    question = {"times": times, "keep": keep, "causes": causes, "std": std}
+    return write_answers(est, rows, out, question, advance=advance)
+
+
+def write_answers(
+    est: SurvTRACE,
+    chunks: Iterable[pd.DataFrame],
+    out: str | Path,
+    question: Mapping[str, Any],
+    *,
+    first: int = 0,
+    advance: Callable[[int], None] = lambda n_rows: None,
+) -> int:
+    """Answer for chunks of a table, the first row being number ``first``; return their rows."""
+    done = 0
     with write_chunks(out) as write:
-        for piece in filter(len, pieces):
-            with warnings_of_rows(done, len(piece), told):
-                answers = answer(est, piece, times, keep=keep, causes=causes, std=std)
-            write(answers)
-            done += len(piece)
-            advance(len(piece))
-        if not done:
-            raise DataError(f"{table} has no rows. Pass a table with at least one subject.")
+        for rows in answer_chunks(chunks, lambda chunk, _: answer(est, chunk, **question), first):
+            write(rows)
+            done += len(rows)
+            advance(len(rows))
     return done
 
 
 def answer(
     est: SurvTRACE,
-    piece: pd.DataFrame,
+    rows: pd.DataFrame,
     times: ArrayLike,
     *,
     keep: Sequence[str] = (),
@@ -107,29 +113,10 @@ def answer(
     std: bool = False,
 ) -> pd.DataFrame:
     """The probabilities of some rows as columns, behind the columns to keep."""
-    X = as_learned(est.encoding_, piece[[str(name) for name in est.feature_names_in_]])
-    asked = np.array(list(dict.fromkeys(np.atleast_1d(times).tolist())), dtype=np.float64)
-    frames = [
-        prediction_frame(X, column_names(name, asked), mean, deviation)
-        for name, mean, deviation in _curves(est, X, asked, causes, std)
-    ]
-    return pd.concat([piece[[*keep]], *frames], axis=1)
-
-
-def _curves(
-    est: SurvTRACE, X: pd.DataFrame, times: ArrayLike, causes: bool, std: bool
-) -> Iterator[tuple[str, Floats, Floats | None]]:
-    """Name, mean and deviation of each curve; without deviations, one pass gives them all."""
-
-    def ask(predict: Callable[..., Any]) -> tuple[Floats, Floats | None]:
-        answer = predict(X, times, return_std=std)
-        return answer if std else (answer, None)
-
-    if not causes:
-        yield SURVIVAL, *ask(est.predict_survival_function)
-        return
-    incidence, spread = ask(est.predict_cumulative_incidence)
-    left = np.clip(1 - incidence.sum(axis=1), 0, 1)
-    yield SURVIVAL, *(ask(est.predict_survival_function) if std else (left, None))
-    for k, cause in enumerate(est.causes_):
-        yield f"{INCIDENCE}_{cause}", incidence[:, k], None if spread is None else spread[:, k]
+    X = as_learned(est.encoding_, rows[est.encoding_.names.tolist()])
+    distinct = list(dict.fromkeys(np.atleast_1d(times).tolist()))
+    points, _ = read_times(distinct, est.time_grid_, "constant")
+    kind, labels = ("states", est.causes_) if causes else ("survival", [])
+    mean, deviation = est._predictor().curve(X, kind, points, with_std=std)
+    frame = prediction_frame(X, state_names(points, labels), mean, deviation)
+    return pd.concat([rows[[*keep]], frame], axis=1)

@@ -32,6 +32,17 @@ def test_incidence_is_shared_in_proportion_to_the_hazards():
     assert incidence[1].tolist() == pytest.approx([first / 3, first / 3 + second * 3 / 7])
 
 
+def test_the_states_are_survival_then_each_cause():
+    found = curves.states(HAZARD, at(2.0, 3.0))
+    assert torch.equal(found[:, :, 0], curves.survival(HAZARD, at(2.0, 3.0)))
+    assert torch.equal(found[:, :, 1:], curves.incidence(HAZARD, at(2.0, 3.0)))
+
+
+def test_beyond_the_grid_the_restricted_mean_grows_by_the_last_survival():
+    mean = curves.restricted_mean(HAZARD, at(4.0, 9.0))[0, 0]
+    assert (mean[1] - mean[0]).item() == pytest.approx(5 * math.exp(-1.0))
+
+
 def test_net_incidence_ignores_the_other_causes():
     net = curves.net_incidence(HAZARD, at(2.0, 3.0))[0, 0]
     assert net[0].tolist() == pytest.approx([1 - math.exp(-0.2), 1 - math.exp(-0.4)])
@@ -53,28 +64,26 @@ def test_without_hazard_everybody_stays():
     nothing = torch.zeros_like(HAZARD)
     assert (curves.survival(nothing, at(0.0, 3.0)) == 1).all()
     assert (curves.incidence(nothing, at(0.0, 3.0)) == 0).all()
-    mean = curves.restricted_mean(nothing, CUTS, at(3.0))
+    mean = curves.restricted_mean(nothing, at(3.0))
     assert mean.item() == pytest.approx(3.0)
-    assert curves.crossing_time(nothing, CUTS, torch.tensor([0.5], dtype=torch.float64)).isinf()
+    assert curves.crossing_time(nothing, at(0.5)).isinf()
 
 
 def test_the_median_of_one_interval_is_where_half_the_hazard_is_lived():
     hazard = torch.full((1, 1, 1, 2), 1.0, dtype=torch.float64)
-    median = curves.crossing_time(hazard, CUTS, torch.tensor([0.5], dtype=torch.float64))
+    median = curves.crossing_time(hazard, at(0.5))
     assert median.item() == pytest.approx(2 * math.log(2))
 
 
 def test_with_one_member_the_cumulative_hazard_is_the_sum_of_hazards():
-    times = torch.tensor([0.0, 1.0, 4.0, 9.0], dtype=torch.float64)
-    cumulative = curves.cumulative_hazard(HAZARD, CUTS, times)[0]
+    cumulative = curves.cumulative_hazard(HAZARD, at(0.0, 1.0, 4.0, 9.0))[0, 0]
     assert cumulative[0].tolist() == pytest.approx([0.0, 0.1, 0.6, 0.6])
     assert cumulative[1].tolist() == pytest.approx([0.0, 0.05, 0.4, 0.4])
 
 
 def test_cumulative_hazards_stay_finite_when_survival_underflows():
     """exp(-2000) is 0 in any float, but a cumulative hazard of 2000 is a number like another."""
-    times = torch.tensor([2.0, 4.0], dtype=torch.float64)
-    cumulative = curves.cumulative_hazard(1e3 * torch.ones_like(HAZARD), CUTS, times)[0]
+    cumulative = curves.cumulative_hazard(1e3 * torch.ones_like(HAZARD), at(2.0, 4.0))[0, 0]
     torch.testing.assert_close(cumulative, torch.tensor([[1e3, 2e3]] * 2, dtype=torch.float64))
 
 

@@ -16,7 +16,7 @@ def path(request, three_causes, tmp_path, monkeypatch):
     """The table of three causes, read in pieces of fifty rows, columns in another order."""
     X, y = three_causes
     read = chunks.read_chunks
-    monkeypatch.setattr(paths, "read_pieces", lambda *a, **k: read(*a, **k, n_rows=50))
+    monkeypatch.setattr(paths, "read_chunks", lambda *a, **k: read(*a, **{**k, "n_rows": 50}))
     table = X[["stage", "age", "sex", "size"]].assign(months=y["duration"], cause=y["event"])
     if request.param == "csv":
         table.to_csv(tmp_path / "t.csv", index=False)

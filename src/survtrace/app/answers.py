@@ -6,7 +6,7 @@ import csv
 import io
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -14,22 +14,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import NDArray
 from pydantic import BaseModel
-from torch import Tensor
 
 from survtrace.app.limits import Limits
 from survtrace.app.schema import CovariateSchema
 from survtrace.errors import DataError, DataWarning, warn
 from survtrace.estimator import SurvTRACE
 from survtrace.explain import attention_rollout
-from survtrace.inference import curves
-from survtrace.inference.curves import TimeIndex
-from survtrace.inference.predictor import Forecast, choose_device, read_times
-from survtrace.naming import INCIDENCE, SURVIVAL, column_names
+from survtrace.inference.times import read_times
+from survtrace.naming import prediction_frame, state_names
 from survtrace.tables.covariates.covariates import Kind, open_table
-from survtrace.threads import threads
 
 Array = NDArray[np.float64]
 NAMED = 20  # columns named in a message, at most
@@ -84,13 +79,7 @@ class Answers:
         self.covariates = {covariate.name: covariate for covariate in covariates}
         self.left_out: tuple[str, ...] = est.encoding_.left_out
         self.causes = [str(cause) for cause in est.causes_]
-        self.forecast = Forecast(
-            est.network_,
-            est.encoding_,
-            est.time_grid_,
-            est.prediction_batch_size,
-            choose_device(est.device),
-        )
+        self.predictor = est._predictor()
 
     def predict(
         self,
@@ -103,9 +92,9 @@ class Answers:
         A covariate not given is unknown.
         """
         with collected_warnings() as words:
-            asked, mean, deviation = self._states(self._table(subjects), times, after)
+            points, mean, deviation = self._states(self._table(subjects), times, after)
         return Prediction.model_construct(
-            times=asked.tolist(),
+            times=points.tolist(),
             causes=self.causes,
             survival=mean[:, 0].tolist(),
             survival_std=_or_none(deviation[:, 0]),
@@ -142,31 +131,22 @@ class Answers:
                         f"add an empty column {name!r} if it is not known."
                     )
             if missing:
-                _warn(f"covariates that are no columns of the table are unknown: {_some(missing)}.")
+                warn(
+                    f"covariates that are no columns of the table are unknown: {_some(missing)}.",
+                    DataWarning,
+                )
             known = table.assign(**dict.fromkeys(missing))
-            asked, mean, _ = self._states(known, times or [self.est.median_event_time_])
-        columns = [
-            name
-            for time in asked
-            for name in (
-                *column_names(SURVIVAL, time),
-                *column_names(INCIDENCE, time, self.causes),
-            )
-        ]
-        numbers = mean.transpose(0, 2, 1).reshape(len(own), -1)
-        added = pd.DataFrame(numbers.round(6), columns=columns, index=own.index)
+            distinct = list(dict.fromkeys(times or [self.est.median_event_time_]))
+            points, mean, _ = self._states(known, distinct)
+        added = prediction_frame(own, state_names(points, self.causes), mean)
         return Scored(pd.concat([own, added], axis=1), words)
 
     def _states(
         self, X: pd.DataFrame, times: Sequence[float] | None, after: float = 0.0
     ) -> tuple[Array, Array, Array]:
-        """Times; probability of each state, (subject, state, time), and its deviation.
-
-        States are event-free and the causes; one pass gives what `predict_survival_function`
-        and `predict_cumulative_incidence` give in two.
-        """
-        asked, _ = read_times(times, self.est.time_grid_, "constant")
-        if np.isinf(asked).any():
+        """Times; probability of each state, (subject, state, time), and its deviation."""
+        points, _ = read_times(times, self.est.time_grid_, "constant")
+        if np.isinf(points).any():
             raise DataError("times must be finite; got infinity. Ask for the end of the grid.")
         end = self.est.time_grid_[-1]
         if not 0 <= after < end:
@@ -174,26 +154,16 @@ class Answers:
                 f"after must lie between 0 and {end:g}, where the curves end; got {after:g}. Give "
                 "an earlier time until which the subject is known to be event-free."
             )
-        self.limits.check(len(X), len(asked), 1 + len(self.causes))
-        with threads(self.est.n_threads):
-            mean, deviation = self.forecast.curve(
-                X, asked, _all_states, after or None, with_std=True
-            )
+        self.limits.check(len(X), len(points), 1 + len(self.causes))
+        mean, deviation = self.predictor.curve(
+            X, "states", points, after=after or None, with_std=True
+        )
         assert deviation is not None
-        return asked, mean, deviation
+        return points, mean, deviation
 
     def _table(self, subjects: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-        """A column for each covariate; other names are refused."""
-        self._require_covariates(dict.fromkeys(name for subject in subjects for name in subject))
-        columns = {
-            name: _column([subject.get(name) for subject in subjects], covariate.kind)
-            for name, covariate in self.covariates.items()
-        }
-        return pd.DataFrame(columns)
-
-    def _require_covariates(self, names: Iterable[str]) -> None:
-        """Refuse a name that is no covariate: what was meant would be taken for unknown."""
-        for name in names:
+        """A column for each covariate; others are refused: they would be taken for unknown."""
+        for name in dict.fromkeys(name for subject in subjects for name in subject):
             if name not in self.covariates and name not in self.left_out:
                 near = get_close_matches(name, self.covariates, n=1)
                 meant = f"did you mean {near[0]!r}?" if near else "leave it out."
@@ -201,6 +171,11 @@ class Answers:
                     f"there is no covariate {name!r}; {meant} The covariates are "
                     f"{_some(list(self.covariates))}."
                 )
+        columns = {
+            name: _column([subject.get(name) for subject in subjects], covariate.kind)
+            for name, covariate in self.covariates.items()
+        }
+        return pd.DataFrame(columns)
 
 
 def read_csv(content: bytes, max_rows: int) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -244,11 +219,6 @@ def collected_warnings() -> Iterator[list[str]]:
     words.extend(dict.fromkeys(said))
 
 
-def _all_states(hazard: Tensor, at: TimeIndex) -> Tensor:
-    survival, incidence = curves.survival(hazard, at), curves.incidence(hazard, at)
-    return torch.cat([survival.unsqueeze(2), incidence], dim=2)
-
-
 def _or_none(values: Array) -> Any:
     """Lists of numbers, None where they are not known."""
     return np.where(np.isnan(values), None, values).tolist()  # type: ignore[call-overload]
@@ -266,7 +236,3 @@ def _column(values: list[Any], kind: Kind) -> Any:
 
 def _some(names: Sequence[str]) -> str:
     return f"{list(names[:NAMED])}" + (" and more" if len(names) > NAMED else "")
-
-
-def _warn(words: str) -> None:
-    warn(words, DataWarning)

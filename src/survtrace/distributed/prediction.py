@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,8 @@ from survtrace.errors import DataError
 from survtrace.estimator import SurvTRACE
 from survtrace.files import new_folder
 from survtrace.persistence import load
-from survtrace.streaming import answer
-from survtrace.tables.files.chunks import N_ROWS, as_frame, warnings_of_rows, write_chunks
+from survtrace.streaming import write_answers
+from survtrace.tables.files.chunks import N_ROWS, as_frame
 from survtrace.tables.files.formats import readable, require_columns, require_table
 from survtrace.tables.files.parquet import is_parquet, parquet_chunks, parquet_schema
 
@@ -73,41 +72,30 @@ def predict_files(
     staff = Workers(n_workers, cpus_per_worker, gpus=1 if use_gpu else 0)
     with cluster(*staff.in_all), new_folder(_require_new(Path(out))) as home:
         question = {"times": times, "keep": [*keep], "causes": causes, "std": std}
-        files = Files(source, columns, n_rows, home)
         spans = spans_of(source, n_rows, n_workers)
         est.save(home / MODEL)
-        n_answered = sum(map_spans(spans, staff, Answering, files, question))
+        told = home, source, columns, n_rows, question
+        n_answered = sum(map_spans(spans, staff, Answering, *told))
         shutil.rmtree(home / MODEL)
     return n_answered
-
-
-@dataclass(frozen=True)
-class Files:
-    """What is read, so many rows at a time, and where answers go."""
-
-    source: Path
-    columns: list[str]
-    n_rows: int
-    home: Path
 
 
 class Answering:
     """A process that loads the estimator and answers for one span of rows after the other."""
 
-    def __init__(self, files: Files, question: dict[str, Any]) -> None:
-        self.est = load(files.home / MODEL)
-        self.files, self.question = files, question
+    def __init__(
+        self, home: Path, source: Path, columns: list[str], n_rows: int, question: dict[str, Any]
+    ) -> None:
+        self.est = load(home / MODEL)
+        self.home, self.source, self.columns = home, source, columns
+        self.n_rows, self.question = n_rows, question
 
     def __call__(self, span: range) -> int:
         """Write the answers of a span to a file; returns the number of rows."""
-        files, done, told = self.files, span.start * self.files.n_rows, set[str]()
-        with write_chunks(files.home / f"{span.start:08d}.parquet") as write:
-            for batch in parquet_chunks(files.source, files.columns, files.n_rows, span):
-                with warnings_of_rows(done, len(batch), told):
-                    piece = as_frame(batch, self.question["keep"])
-                    write(answer(self.est, piece, **self.question))
-                done += len(batch)
-        return done - span.start * files.n_rows
+        batches = parquet_chunks(self.source, self.columns, self.n_rows, span)
+        chunks = (as_frame(batch, self.question["keep"]) for batch in batches)
+        out, first = self.home / f"{span.start:08d}.parquet", span.start * self.n_rows
+        return write_answers(self.est, chunks, out, self.question, first=first)
 
 
 def _checked(table: str | Path, columns: list[str]) -> Path:

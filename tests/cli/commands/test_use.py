@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from survtrace import SurvTRACE
+from survtrace.inference.predictor import Predictor
 from survtrace.tables.files import chunks
 from survtrace.tables.files.formats import read_table
 
@@ -91,17 +91,17 @@ def test_a_folder_without_a_model_is_named(survtrace, table, tmp_path):
 def test_an_interrupt_leaves_no_half_written_file(
     survtrace, model, table, tmp_path, monkeypatch, name, ending, code
 ):
-    predict, asked = SurvTRACE.predict_cumulative_incidence, []
+    curve, asked = Predictor.curve, []
 
     def interrupted(*arguments, **options):
         asked.append(arguments)
         if len(asked) == 3:
             assert any(path.name.endswith(".part") for path in tmp_path.iterdir())
             os.kill(os.getpid(), ending)
-        return predict(*arguments, **options)
+        return curve(*arguments, **options)
 
-    monkeypatch.setattr(SurvTRACE, "predict_cumulative_incidence", interrupted)
-    monkeypatch.setattr("survtrace.streaming.read_chunks", in_small_pieces)
+    monkeypatch.setattr(Predictor, "curve", interrupted)
+    monkeypatch.setattr("survtrace.inference.paths.read_chunks", in_small_pieces)
     (tmp_path / name).write_text("an earlier file")
     options = ("--times", "8", "--out", tmp_path / name, "--force")
     ended = survtrace("predict", model, table, *options)

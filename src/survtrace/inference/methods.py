@@ -1,0 +1,327 @@
+"""What can be asked of a fitted predictor: each method's parameters, checks, shapes and names."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unpack, overload
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from survtrace.errors import DataError, SettingError
+from survtrace.inference.paths import Table
+from survtrace.inference.times import read_times
+from survtrace.naming import column_names, prediction_frame, state_names
+
+if TYPE_CHECKING:
+    from survtrace.inference.predictor import Predictor
+
+Array = NDArray[np.float64]
+Pair = tuple[Array, Array]  # means and standard deviations
+Functions = NDArray[np.object_]  # of `CurveFunction`
+Times = ArrayLike | None
+Label = Hashable | None
+Yes = Literal[True]
+No = Literal[False]
+# For type checkers: the settings of the methods, of which some decide what is returned.
+Std = TypeVar("Std")
+InArray = TypeVar("InArray")
+InFrame = TypeVar("InFrame")
+
+
+class _Net(TypedDict, Generic[Std, InFrame], total=False):
+    extrapolate: str
+    return_std: Std
+    as_frame: InFrame
+
+
+class _Hazard(TypedDict, Generic[InArray, InFrame], total=False):
+    extrapolate: str
+    return_array: InArray
+    as_frame: InFrame
+
+
+class _Curve(_Hazard[InArray, InFrame], Generic[Std, InArray, InFrame], total=False):
+    conditional_after: ArrayLike | None
+    return_std: Std
+
+
+AsArray = _Curve[No, Yes, No]
+AsPair = _Curve[Yes, Yes, No]
+AsFunctions = _Curve[No, No, No]
+AsFrame = _Curve[bool, Yes, Yes]
+
+
+class CurveMethods:
+    """Predictions of whatever has a predictor, the labels of causes and a time grid."""
+
+    causes_: list[Any]
+    time_grid_: Array
+    median_event_time_: float
+
+    def _predictor(self) -> Predictor:
+        """What computes the curves; an error where nothing was fitted."""
+        raise NotImplementedError
+
+    @overload
+    def predict_survival_function(
+        self, X: Table, times: Times = None, **how: Unpack[AsArray]
+    ) -> Array: ...
+    @overload
+    def predict_survival_function(
+        self, X: Table, times: Times = None, **how: Unpack[AsPair]
+    ) -> Pair: ...
+    @overload
+    def predict_survival_function(
+        self, X: Table, times: Times = None, **how: Unpack[AsFunctions]
+    ) -> Functions: ...
+    @overload
+    def predict_survival_function(
+        self, X: Table, times: Times = None, **how: Unpack[AsFrame]
+    ) -> pd.DataFrame: ...
+    def predict_survival_function(
+        self,
+        X: Table,
+        times: ArrayLike | None = None,
+        *,
+        conditional_after: ArrayLike | None = None,
+        extrapolate: str = "constant",
+        return_std: bool = False,
+        return_array: bool = True,
+        as_frame: bool = False,
+    ) -> Array | Pair | Functions | pd.DataFrame:
+        """Probability of being event-free at each time, shape (subject, time).
+
+        Parameters
+        ----------
+        X
+            Covariates, columns by name; or the path of a table, read in pieces.
+        times
+            Any times, in any order; by default `time_grid_`.
+        conditional_after
+            A time, or one for each subject, at which the subject is known to be event-free: the
+            curve is then its future.
+        extrapolate
+            What times beyond the grid get: "constant" (with a warning), "nan", or "raise".
+        return_std
+            Also return the standard deviation between members; NaN if there is only one, whose
+            deviation is not known.
+        return_array
+            False gives a `CurveFunction` for each subject instead, shape (subject,), called like
+            scikit-survival's step functions: ``[fn(12.0) for fn in functions]``. Its knots are
+            ``times``.
+        as_frame
+            True gives a pandas frame with the index of X and a column for each time, named as
+            ``survtrace predict`` names them (``survival_12``, ``incidence_1_12``); with
+            ``return_std`` also ``survival_12_std``.
+        """
+        after, std, array = conditional_after, return_std, return_array
+        return self._curves(X, "survival", times, None, extrapolate, after, std, array, as_frame)
+
+    @overload
+    def predict_cumulative_incidence(
+        self, X: Table, times: Times = None, cause: Label = None, **how: Unpack[AsArray]
+    ) -> Array: ...
+    @overload
+    def predict_cumulative_incidence(
+        self, X: Table, times: Times = None, cause: Label = None, **how: Unpack[AsPair]
+    ) -> Pair: ...
+    @overload
+    def predict_cumulative_incidence(
+        self, X: Table, times: Times = None, cause: Label = None, **how: Unpack[AsFunctions]
+    ) -> Functions: ...
+    @overload
+    def predict_cumulative_incidence(
+        self, X: Table, times: Times = None, cause: Label = None, **how: Unpack[AsFrame]
+    ) -> pd.DataFrame: ...
+    def predict_cumulative_incidence(
+        self,
+        X: Table,
+        times: ArrayLike | None = None,
+        cause: Label = None,
+        *,
+        conditional_after: ArrayLike | None = None,
+        extrapolate: str = "constant",
+        return_std: bool = False,
+        return_array: bool = True,
+        as_frame: bool = False,
+    ) -> Array | Pair | Functions | pd.DataFrame:
+        """Probability that each cause has struck by each time, shape (subject, cause, time).
+
+        With ``cause`` (a label of `causes_`) the shape is (subject, time). The other parameters
+        are those of `predict_survival_function`.
+        """
+        after, std, array = conditional_after, return_std, return_array
+        return self._curves(X, "incidence", times, cause, extrapolate, after, std, array, as_frame)
+
+    @overload
+    def predict_net_incidence(
+        self, X: Table, times: Times = None, cause: Label = None, **how: Unpack[_Net[No, No]]
+    ) -> Array: ...
+    @overload
+    def predict_net_incidence(
+        self, X: Table, times: Times = None, cause: Label = None, **how: Unpack[_Net[Yes, No]]
+    ) -> Pair: ...
+    @overload
+    def predict_net_incidence(
+        self, X: Table, times: Times = None, cause: Label = None, **how: Unpack[_Net[bool, Yes]]
+    ) -> pd.DataFrame: ...
+    def predict_net_incidence(
+        self,
+        X: Table,
+        times: ArrayLike | None = None,
+        cause: Label = None,
+        *,
+        extrapolate: str = "constant",
+        return_std: bool = False,
+        as_frame: bool = False,
+    ) -> Array | Pair | pd.DataFrame:
+        """What each cause's incidence would be without the others: 1 - exp(-cumulative hazard).
+
+        The quantity the paper ranks by. For one cause it is one minus survival; for several,
+        these do not sum with survival to 1. Shapes as in `predict_cumulative_incidence`.
+        """
+        return self._curves(
+            X, "net_incidence", times, cause, extrapolate, None, return_std, True, as_frame
+        )
+
+    @overload
+    def predict_cumulative_hazard_function(
+        self, X: Table, times: Times = None, cause: Label = None, **how: Unpack[_Hazard[Yes, No]]
+    ) -> Array: ...
+    @overload
+    def predict_cumulative_hazard_function(
+        self, X: Table, times: Times = None, cause: Label = None, **how: Unpack[_Hazard[No, No]]
+    ) -> Functions: ...
+    @overload
+    def predict_cumulative_hazard_function(
+        self, X: Table, times: Times = None, cause: Label = None, **how: Unpack[_Hazard[Yes, Yes]]
+    ) -> pd.DataFrame: ...
+    def predict_cumulative_hazard_function(
+        self,
+        X: Table,
+        times: ArrayLike | None = None,
+        cause: Label = None,
+        *,
+        extrapolate: str = "constant",
+        return_array: bool = True,
+        as_frame: bool = False,
+    ) -> Array | Functions | pd.DataFrame:
+        """Cumulative hazard of each cause, shape (subject, cause, time) or (subject, time).
+
+        Summed over causes it is minus the logarithm of survival.
+        """
+        return self._curves(
+            X, "cumulative_hazard", times, cause, extrapolate, None, False, return_array, as_frame
+        )
+
+    @overload
+    def predict_proba(
+        self, X: Table, time: float | None = None, *, as_frame: No = ...
+    ) -> Array: ...
+    @overload
+    def predict_proba(
+        self, X: Table, time: float | None = None, *, as_frame: Yes
+    ) -> pd.DataFrame: ...
+    def predict_proba(
+        self, X: Table, time: float | None = None, *, as_frame: bool = False
+    ) -> Array | pd.DataFrame:
+        """Probability of each state at a time: event-free, cause 1, .. K; rows sum to 1.
+
+        ``time`` is by default the median event time of the training rows. With ``as_frame`` a
+        pandas frame with the columns ``survival_12``, ``incidence_1_12`` and so on.
+        """
+        predictor = self._predictor()
+        times = [self.median_event_time_ if time is None else time]
+        states, _ = predictor.curve(X, "states", read_times(times, self.time_grid_, "constant")[0])
+        if not as_frame:
+            return states[:, :, 0]
+        return prediction_frame(X, state_names(times, self.causes_), states)
+
+    def predict(self, X: Table) -> Array:
+        """One risk score for each subject, higher is worse.
+
+        It is the incidence of any cause at the median event time of the training rows.
+        """
+        self._predictor()
+        return 1 - self.predict_survival_function(X, [self.median_event_time_])[:, 0]
+
+    def predict_quantile(self, X: Table, q: ArrayLike = 0.5) -> Array:
+        """Time by which an event has happened with probability ``q``; infinite if not on the grid.
+
+        Shape (subject,), or (subject, quantile) for several ``q``.
+        """
+        predictor = self._predictor()
+        wanted = np.asarray(q, dtype=np.float64)
+        if not ((wanted > 0) & (wanted < 1)).all():
+            raise DataError(f"q must lie between 0 and 1; got {q!r}. The median is q=0.5.")
+        times, _ = predictor.curve(X, "crossing_time", 1 - wanted.ravel())
+        return times[:, 0] if wanted.ndim == 0 else times
+
+    @overload
+    def predict_rmst(
+        self, X: Table, time: float, *, extrapolate: str = ..., return_std: No = ...
+    ) -> Array: ...
+    @overload
+    def predict_rmst(
+        self, X: Table, time: float, *, extrapolate: str = ..., return_std: Yes
+    ) -> Pair: ...
+    def predict_rmst(
+        self, X: Table, time: float, *, extrapolate: str = "constant", return_std: bool = False
+    ) -> Array | Pair:
+        """Mean event-free time up to ``time`` (restricted mean survival time), shape (subject,).
+
+        The area under the survival curve. Beyond the grid that curve is constant (with a
+        warning), as `predict_survival_function` says.
+        """
+        means = self._curves(X, "restricted_mean", [time], None, extrapolate, return_std=return_std)
+        return (means[0][:, 0], means[1][:, 0]) if return_std else means[:, 0]
+
+    def attention(self, X: Table) -> NDArray[np.float32]:
+        """Attention between covariates, (subject, layer, head, token, token), members averaged.
+
+        Tokens are in the order of ``feature_names_in_``; each row sums to 1.
+        """
+        return self._predictor().attention(X)
+
+    def _curves(
+        self,
+        X: Table,
+        kind: str,
+        times: ArrayLike | None,
+        cause: Label,
+        extrapolate: str,
+        after: ArrayLike | None = None,
+        return_std: bool = False,
+        return_array: bool = True,
+        as_frame: bool = False,
+    ) -> Any:
+        """Curves of a kind as an array, two, functions or a frame: as the methods promise."""
+        predictor = self._predictor()
+        if cause is not None and cause not in self.causes_:
+            raise DataError(f"cause must be one of {self.causes_}; got {cause!r}.")
+        chosen = None if cause is None else self.causes_.index(cause)
+        if not return_array:
+            if as_frame:
+                raise SettingError(
+                    "as_frame=True gives numbers at times, return_array=False functions of time; "
+                    "got both. Leave one out."
+                )
+            if after is not None or return_std:
+                raise SettingError(
+                    "return_array=False gives curves from time 0, without deviations; got "
+                    "conditional_after or return_std. Leave them out, or predict an array."
+                )
+            functions = predictor.functions(X, kind, read_times(times, self.time_grid_, "raise")[0])
+            return functions if chosen is None else functions[:, chosen]
+        points, outside = read_times(times, self.time_grid_, extrapolate)
+        mean, std = predictor.curve(X, kind, points, cause=chosen, after=after, with_std=return_std)
+        if outside is not None:
+            mean = np.where(outside, np.nan, mean)
+            std = None if std is None else np.where(outside, np.nan, std)
+        if not as_frame:
+            return mean if std is None else (mean, std)
+        causes = self.causes_ if cause is None else [cause]
+        columns = column_names(kind, points, () if kind == "survival" else causes)
+        return prediction_frame(X, columns, mean, std)
