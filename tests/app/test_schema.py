@@ -1,11 +1,9 @@
 """The form asks for what the estimator learned, in ranges that hold its training rows."""
 
-import numpy as np
 import pytest
 
 from survtrace import SurvTRACE
 from survtrace.app.schema import covariate_schemas, model_schema, slider
-from survtrace.tables.covariates.encoding import Encoding
 
 
 def by_name(est, units=None):
@@ -50,19 +48,6 @@ def test_a_slider_has_about_a_hundred_steps_at_most_and_covers_its_range(low, ty
     assert abs(start - typical) <= step
     assert high <= last
     assert 1 <= (last - first) / step <= 110
-
-
-def test_an_early_file_without_quantiles_still_gives_a_form(fitted_three):
-    early = {
-        name: {key: known[key] for key in known if key in ("mean", "deviation", "levels")}
-        for name, known in fitted_three.encoding_.as_dict().items()
-    }
-    est = SurvTRACE()
-    est.encoding_ = Encoding.from_dict(early)
-    age, sex = by_name(est)["age"], by_name(est)["sex"]
-    assert age.low < early["age"]["mean"] < age.high
-    assert np.isfinite([age.low, age.high, age.step]).all()
-    assert sex.typical is None
 
 
 def test_labels_units_causes_and_card_are_those_of_the_fit(fitted_three, monkeypatch):

@@ -200,7 +200,7 @@ def _open_routes() -> APIRouter:
 
 
 def _guarded_routes(
-    known: Schema, answers: Answers, worker: Worker, rows: list[Importance] | None
+    description: Schema, answers: Answers, worker: Worker, rows: list[Importance] | None
 ) -> APIRouter:
     """Make the routes on the estimator and subjects; `RequestGuard` checks the token, if any."""
     problems: dict[int | str, dict[str, Any]] = {
@@ -211,7 +211,7 @@ def _guarded_routes(
     @routes.get("/schema")
     async def schema() -> Schema:
         """Describe the covariates of a subject, the causes and the limits."""
-        return known
+        return description
 
     @routes.post("/predict", response_model=Prediction)
     async def predict(question: Question) -> Response:

@@ -356,14 +356,14 @@ def _category(text: pd.Series, name: str, treatment: Treatment, limit: float) ->
     missing = _says_missing(text)
     if name == "surgery_primary_site" and treatment == "ours":
         missing |= pd.to_numeric(text, errors="coerce") >= SURGERY_UNKNOWN
-    known = text.mask(missing)
-    counts = known.value_counts()
+    levels = text.mask(missing)
+    counts = levels.value_counts()
     rare = counts.index[counts < limit]
     if len(rare) > 1:  # a lone rare level would only lose its name
-        known = known.mask(known.isin(rare), RARE)
-    if treatment == "paper" and known.notna().any():
-        known = known.fillna(known.mode().iloc[0])
-    return known.astype(pd.CategoricalDtype(sorted(known.dropna().unique())))
+        levels = levels.mask(levels.isin(rare), RARE)
+    if treatment == "paper" and levels.notna().any():
+        levels = levels.fillna(levels.mode().iloc[0])
+    return levels.astype(pd.CategoricalDtype(sorted(levels.dropna().unique())))
 
 
 def _number(text: pd.Series, name: str, treatment: Treatment) -> tuple[pd.Series, list[str]]:

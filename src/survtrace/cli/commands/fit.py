@@ -53,7 +53,7 @@ INTERRUPTED = 130
 
 @dataclass(frozen=True)
 class Rows:
-    """What fit learns from, and which rows of the file it has set aside."""
+    """The rows that fit learns from, and a mask of those of the file that it holds out."""
 
     table: Path
     X: Any
@@ -62,7 +62,7 @@ class Rows:
     reading: Reading | None = None
 
     def naming(self) -> AbstractContextManager[None]:
-        """How messages of the fit name rows: as the file does, unless some are missing."""
+        """Let messages of the fit name rows as the file does, unless some are held out."""
         if self.held_out is None:
             return rows_as_in(self.table)
         return rows_named("training row", 1)
@@ -219,7 +219,7 @@ def _named(
     cause_names: Sequence[str] | None,
     chosen: dict[str, Any],
 ) -> dict[str, Any]:
-    """The settings that have options of their own."""
+    """Collect the settings that have an option beside --set."""
     found: dict[str, Any] = {}
     if how.categorical:
         found["categorical"] = [*(chosen.get("categorical") or ()), *how.categorical]
@@ -238,7 +238,7 @@ def _named(
 
 
 def _test_path(out: Path, rows: Rows) -> Path | None:
-    """Where the rows that were set aside are written."""
+    """Return the path for the rows held out; None without any."""
     from survtrace.tables.files.splitting import table_ending
 
     if rows.held_out is None:
@@ -247,7 +247,7 @@ def _test_path(out: Path, rows: Rows) -> Path | None:
 
 
 def _save(est: SurvTRACE, out: Path, rows: Rows, columns: OutcomeColumns) -> dict[str, Any]:
-    """Save a model, and beside it the rows that were set aside; gives their paths."""
+    """Save a model, and beside it the rows held out; return their paths."""
     from survtrace.tables.files.splitting import copy_rows
 
     est.card_["table"] = {**asdict(columns), "left_out": list(columns.left_out)}
@@ -262,15 +262,15 @@ def _save(est: SurvTRACE, out: Path, rows: Rows, columns: OutcomeColumns) -> dic
 
 
 def _save_interrupted(est: SurvTRACE, out: Path, rows: Rows, columns: OutcomeColumns) -> None:
-    """Save what was learned beside the place of a finished model."""
-    place = beside(out, ".interrupted")
-    _save(est, place, rows, columns)
+    """Save what was learned beside the path of a finished model."""
+    folder = beside(out, ".interrupted")
+    _save(est, folder, rows, columns)
     epochs = int(est.history_["epoch"].max()) + 1
-    screen.say(f"interrupted after {epochs} epoch(s); what was learned is in {place}")
+    screen.say(f"interrupted after {epochs} epoch(s); what was learned is in {folder}")
 
 
 def _model_bytes(est: SurvTRACE, X: pd.DataFrame, n_labels: int) -> int:
-    """About how much room the parameters take on disk."""
+    """Estimate how much room the parameters take on disk."""
     levels = int(X.select_dtypes(exclude="number").nunique().sum())
     embedding = (levels + 3 * X.shape[1]) * est.width
     layer = 4 * est.width**2 + 2 * est.width * est.hidden + 8 * est.hidden
@@ -280,7 +280,7 @@ def _model_bytes(est: SurvTRACE, X: pd.DataFrame, n_labels: int) -> int:
 
 
 def _summary(est: SurvTRACE) -> dict[str, Any]:
-    """What there was to learn from, and how it went; losses are means over members."""
+    """Summarise the fit; losses are means over members."""
     best = est.history_.groupby("member")["validation_loss"].min()
     return {
         "rows": est.card_["n_subjects"],

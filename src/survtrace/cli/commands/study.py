@@ -64,13 +64,13 @@ def datasets(
     if out is not None:
         with write_chunks(out) as write:
             write(X.assign(duration=y["duration"], event=y["event"]))
-        words = f"{len(X):,} subjects, {X.shape[1]} covariates; --duration duration --event event"
-        screen.say(f"wrote {out}: {words}", quiet=quiet)
+        content = f"{len(X):,} subjects, {X.shape[1]} covariates; --duration duration --event event"
+        screen.say(f"wrote {out}: {content}", quiet=quiet)
         return
     events = {str(cause): int(n) for cause, n in y["event"].value_counts().sort_index().items()}
-    known = {"name": name, "rows": len(X), "covariates": list(X.columns), "events": events}
+    facts = {"name": name, "rows": len(X), "covariates": list(X.columns), "events": events}
     if json:
-        screen.show_json(known)
+        screen.show_json(facts)
         return
     typer.echo(f"{name}: {DATASETS[name].what}; {len(X):,} subjects")
     typer.echo("event: " + ", ".join(f"{cause} ({n:,})" for cause, n in events.items()))

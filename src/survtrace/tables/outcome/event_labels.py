@@ -131,12 +131,12 @@ def looks_censored(label: Any) -> bool:
     """
     if not isinstance(label, str) or is_usual(label):
         return False
-    words = plain_words(label)
-    if _UNCENSORED.search(words):
+    text = plain_words(label)
+    if _UNCENSORED.search(text):
         return False
-    if _NEGATION.match(words):
+    if _NEGATION.match(text):
         return True
-    return _CENSORING.search(words) is not None and DEATH.search(words) is None
+    return _CENSORING.search(text) is not None and DEATH.search(text) is None
 
 
 def is_truth(label: Any) -> bool:
