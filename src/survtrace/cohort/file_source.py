@@ -179,9 +179,14 @@ class FileSource:
 Source = FrameSource | FileSource
 
 
+def needs_whole_table(settings: Any) -> bool:
+    """Tell whether settings need the whole table in memory."""
+    return bool(settings.ips != "none" or settings.recalibrate is True)
+
+
 def require_streamable(settings: Any, **given: Any) -> None:
     """Refuse what needs the whole table at once."""
-    if settings.ips != "none" or settings.recalibrate is True:
+    if needs_whole_table(settings):
         raise SettingError(
             "inverse-propensity weights and recalibration need the whole table in memory; got "
             f"the path of a file with ips={settings.ips!r} and "
