@@ -8,6 +8,7 @@ import pytest
 
 from survtrace import DataError
 from survtrace.cohort.file_source import FileSource
+from survtrace.tables.covariates.covariates import infer_covariates
 from survtrace.tables.outcome.roles import Roles
 
 ROLES = Roles("cause", "months", drop=("patient",))
@@ -28,6 +29,10 @@ def stored(frame, tmp_path):
         return FileSource(tmp_path / "t.parquet", roles, chunk_rows=50)
 
     return store
+
+
+def read_kinds(files, categorical=None):
+    return infer_covariates(next(files.chunks()).table, categorical)
 
 
 def meaning(files):
@@ -56,7 +61,7 @@ def test_chunks_make_up_the_table(stored, frame):
 
 def test_kinds_are_those_of_the_files_types(stored, frame):
     files = stored(code=3, flag=True)
-    kinds = {covariate.name: covariate.kind for covariate in files.covariates(["code"])}
+    kinds = {covariate.name: covariate.kind for covariate in read_kinds(files, ["code"])}
     assert kinds == {
         "age": "numerical",
         "size": "numerical",
@@ -66,7 +71,7 @@ def test_kinds_are_those_of_the_files_types(stored, frame):
         "flag": "categorical",
     }
     with pytest.raises(DataError, match="column 'visit' holds dates"):
-        stored(visit=pd.Timestamp("2020-01-01")).covariates()
+        read_kinds(stored(visit=pd.Timestamp("2020-01-01")))
 
 
 def test_subjects_censored_at_once_are_not_kept(stored, frame):
@@ -134,15 +139,15 @@ def test_an_identifier_is_no_event_column(stored):
 def test_only_parquet_is_streamed(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match=r"reads a Parquet file or a folder of them; got t\.csv"):
-        FileSource(tmp_path / "t.csv", ROLES).covariates()
+        FileSource(tmp_path / "t.csv", ROLES).scan()
     with pytest.raises(DataError, match="does not exist"):
-        FileSource(tmp_path / "nowhere.parquet", ROLES).covariates()
+        FileSource(tmp_path / "nowhere.parquet", ROLES).scan()
 
 
 def test_a_table_of_outcomes_alone_is_refused(frame, tmp_path):
     frame[["months", "cause"]].to_parquet(tmp_path / "t.parquet")
     with pytest.raises(DataError, match="must have covariates"):
-        FileSource(tmp_path / "t.parquet", Roles("cause", "months")).covariates()
+        FileSource(tmp_path / "t.parquet", Roles("cause", "months")).scan()
 
 
 def test_some_chunks_have_the_numbers_and_rows_they_have_in_the_whole(stored):

@@ -134,10 +134,6 @@ def test_an_identifier_is_refused_before_it_fills_the_memory(monkeypatch):
     assert len(seen) == 2
 
 
-def test_of_nobody_there_are_no_statistics():
-    assert add_up([None], COVARIATES) is None
-
-
 def test_a_lone_chunk_keeps_all_its_values_for_quantiles(monkeypatch):
     monkeypatch.setattr(module, "MOST_VALUES", 5)
     monkeypatch.setattr(module, "WAITING", 10)

@@ -30,6 +30,14 @@ def test_the_size_of_the_draw_is_the_fraction_but_at_least_one(fraction):
     assert split.validation.shape[1] == max(1, round(fraction * 100))
 
 
+@pytest.mark.parametrize("fraction", [1e-9, 0.5, 0.99])
+@pytest.mark.parametrize("n_subjects", [2, 3, 50])
+def test_someone_is_held_out_and_someone_is_left(n_subjects, fraction):
+    split = split_validation(np.arange(n_subjects) % 2, fraction, seeds=[0, 1])
+    assert 0 < split.validation.shape[1] < n_subjects
+    assert split.n_training + split.validation.shape[1] == n_subjects
+
+
 @pytest.mark.parametrize("n_members", [1, 7, 8, 9, 20])
 def test_a_bit_for_each_member_and_subject_says_it_all(n_members):
     held_out = np.random.default_rng(0).random((n_members, 30)) < 0.4

@@ -87,7 +87,7 @@ def test_a_worker_killed_in_mid_epoch_changes_nothing(
 
 @pytest.mark.parametrize("change", [{"n_workers": 0}, {"cpus_per_worker": 0}])
 def test_a_worker_needs_a_processor(one_cause, tiny, change):
-    with pytest.raises(SettingError, match=r"a worker at least, with a CPU; got"):
+    with pytest.raises(SettingError, match=r"at least one worker, with a CPU; got"):
         fit(SurvTRACE(**tiny), *one_cause, **change)
 
 

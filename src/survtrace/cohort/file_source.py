@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
@@ -15,14 +15,9 @@ from numpy.typing import NDArray
 from survtrace.cohort.source import Chunk, FrameSource, OutcomeScan
 from survtrace.errors import DataError, SettingError, row_name
 from survtrace.tables.covariates.columns import numbers
-from survtrace.tables.covariates.covariates import Covariate, infer_covariates
+from survtrace.tables.covariates.covariates import Covariate
 from survtrace.tables.files.formats import readable, require_columns, require_table
-from survtrace.tables.files.parquet import (
-    is_parquet,
-    parquet_chunks,
-    parquet_columns,
-    parquet_schema,
-)
+from survtrace.tables.files.parquet import is_parquet, parquet_chunks, parquet_columns
 from survtrace.tables.outcome.censoring_labels import (
     MOST_CAUSES,
     LabelCounts,
@@ -59,20 +54,13 @@ class FileSource:
         """What errors call the sample weights; None where there are none."""
         return None if self.roles.weight is None else f"column {self.roles.weight!r}"
 
-    def covariates(self, categorical: Sequence[str | int] | None = None) -> tuple[Covariate, ...]:
-        """The covariates, in the order of the columns; their kind is that of the file's types."""
-        names = self._covariate_names()
-        with readable(self.path):
-            empty = parquet_schema(self.path).empty_table().select(names)
-        return infer_covariates(nw.from_native(empty), categorical)
-
     def scan(self, end: float | None = None) -> OutcomeScan:
         """Read the two columns of the outcome: who is censored, before a covariate is read.
 
         Of each row a code of its label is kept, and whether its duration is 0 or after ``end``:
         four bytes, so that validation subjects can be drawn over the whole table.
         """
-        self._covariate_names()
+        self._require_covariates()
         names = [self.roles.event, self.roles.duration]
         counts, numbers_of, smallest = LabelCounts(), dict[Any, int](), inf
         read = [(np.empty(0, np.uint16), np.empty(0, bool), np.empty(0, bool))]
@@ -124,8 +112,8 @@ class FileSource:
                 covariates = nw.from_native(table.select(self.roles.covariates(columns)))
                 yield Chunk(number, first_row, covariates, rows, outcome.take(rows), weight)
 
-    def _covariate_names(self) -> list[str]:
-        """Names of all columns that have no other role."""
+    def _require_covariates(self) -> None:
+        """Refuse what is no Parquet, and files without a column that has no other role."""
         path = require_table(self.path)
         if not is_parquet(path):
             raise DataError(
@@ -136,7 +124,6 @@ class FileSource:
             names = self.roles.covariates(parquet_columns(path))
         if not names:
             raise DataError(f"{path} must have covariates; all its columns have other roles.")
-        return names
 
     def _require_subjects(self, followed: NDArray[np.bool_]) -> None:
         """Refuse fewer than two subjects; warn of rows without any follow-up."""
@@ -179,9 +166,14 @@ class FileSource:
 Source = FrameSource | FileSource
 
 
+def needs_whole_table(settings: Any) -> bool:
+    """Tell whether settings need the whole table in memory."""
+    return bool(settings.ips != "none" or settings.recalibrate is True)
+
+
 def require_streamable(settings: Any, **given: Any) -> None:
     """Refuse what needs the whole table at once."""
-    if settings.ips != "none" or settings.recalibrate is True:
+    if needs_whole_table(settings):
         raise SettingError(
             "inverse-propensity weights and recalibration need the whole table in memory; got "
             f"the path of a file with ips={settings.ips!r} and "

@@ -135,7 +135,7 @@ def prepare(
         statistics = add_up(readers.each_span(source, collect), covariates)
     else:
         statistics = collect()
-    if statistics is None or statistics.weight.mean == 0:
+    if statistics.weight.mean == 0:
         raise DataError(f"weights must not all be zero; {source.weight_name} is.")
     encoding = learn_from_summaries(
         covariates,

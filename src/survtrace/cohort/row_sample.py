@@ -1,4 +1,4 @@
-"""A sample of rows that is the same however the table is cut: those whose number hashes lowest."""
+"""Sample rows by a hash of their number: the same ones however the table is cut."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Sample:
 
     @classmethod
     def join(cls, samples: Sequence[Sample], most: int) -> Sample:
-        """All rows of some samples, or of them the ``most`` whose numbers hash lowest.
+        """Join samples; of more than ``most`` rows, take those whose numbers hash lowest.
 
         Examples
         --------
@@ -30,16 +30,16 @@ class Sample:
         [21, 48, 68]
         """
         row = np.concatenate([sample.row for sample in samples])
-        kept = np.argsort(row, kind="stable")
+        chosen = np.argsort(row, kind="stable")
         if len(row) > most:
-            kept = np.sort(np.argpartition(hash_rows(row), most)[:most])
-            kept = kept[np.argsort(row[kept], kind="stable")]
+            chosen = np.sort(np.argpartition(hash_rows(row), most)[:most])
+            chosen = chosen[np.argsort(row[chosen], kind="stable")]
         columns = zip(*(sample.columns for sample in samples), strict=True)
-        return cls(row[kept], tuple(np.concatenate(column)[kept] for column in columns))
+        return cls(row[chosen], tuple(np.concatenate(column)[chosen] for column in columns))
 
 
 def hash_rows(row: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """A number that looks random for each row number, no two the same (splitmix64).
+    """Hash row numbers to numbers that look random, no two the same (splitmix64).
 
     Examples
     --------

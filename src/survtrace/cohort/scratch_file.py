@@ -1,4 +1,4 @@
-"""Records in a file without a name, written and read in blocks: it is gone with the process."""
+"""Records in a file without a name, written and read in chunks: it is gone with the process."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ MORE_ROOM = "Set the variable TMPDIR to a folder with more room."
 
 @runtime_checkable
 class RecordStore(Protocol):
-    """Blocks of records that can be read, wherever they lie."""
+    """Chunks of records that can be read, wherever they lie."""
 
     @property
     def sizes(self) -> Sequence[int]:
-        """How many records each block has."""
+        """How many records each chunk has."""
 
     @property
     def fingerprint(self) -> bytes:
         """Identifies all of them."""
 
-    def read(self, blocks: Sequence[int], length: int = 0) -> Records:
-        """Some blocks, one behind the other, filled up with zeros to a length."""
+    def read(self, chunks: Sequence[int], length: int = 0) -> Records:
+        """Read some chunks, one behind the other, filled up with zeros to a length."""
 
 
 class ScratchFile:
-    """Blocks of records on disk.
+    """Chunks of records on disk.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class ScratchFile:
             self._file: Any = tempfile.TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115
 
     def append(self, records: Records) -> None:
-        """Write one more block."""
+        """Write one more chunk."""
         content = memoryview(records.tobytes())
         with disk_errors(self.folder), self._lock:
             self._file.seek(0, os.SEEK_END)
@@ -81,22 +81,22 @@ class ScratchFile:
         self._digest.update(content)
         self._sizes.append(len(records))
 
-    def read(self, blocks: Sequence[int], length: int = 0) -> Records:
-        """Some blocks, one behind the other, filled up with zeros to a length."""
+    def read(self, chunks: Sequence[int], length: int = 0) -> Records:
+        """Read some chunks, one behind the other, filled up with zeros to a length."""
         starts = np.cumsum([0, *self.sizes]) * self.dtype.itemsize
-        n_records = sum(self.sizes[block] for block in blocks)
+        n_records = sum(self.sizes[chunk] for chunk in chunks)
         records = np.zeros(max(n_records, length), self.dtype)
         content, first = records.view(np.uint8).data, 0
-        for block in blocks:
-            end = first + int(starts[block + 1] - starts[block])
+        for chunk in chunks:
+            end = first + int(starts[chunk + 1] - starts[chunk])
             with self._lock:
-                self._file.seek(int(starts[block]))
+                self._file.seek(int(starts[chunk]))
                 while first < end:
                     n_bytes = self._file.readinto(content[first:end])
                     if not n_bytes:
                         raise DataError(
                             "the scratch file of the encoded cohort has become shorter than what "
-                            f"was written to it, by {end - first} bytes of block {block}. Fit "
+                            f"was written to it, by {end - first} bytes of chunk {chunk}. Fit "
                             "again, with TMPDIR set to a folder on a sound disk."
                         )
                     first += n_bytes
@@ -104,7 +104,7 @@ class ScratchFile:
 
     @property
     def sizes(self) -> list[int]:
-        """How many records each block has."""
+        """How many records each chunk has."""
         return self._sizes
 
     @property

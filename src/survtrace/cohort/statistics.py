@@ -62,8 +62,8 @@ def collect_statistics(
     learned_from: NDArray[np.bool_],
     sizes: Sequence[int],
     span: range | None = None,
-) -> TableStatistics | None:
-    """Collect the statistics of all chunks of a source, or of some; None if there is none.
+) -> TableStatistics:
+    """Collect the statistics of all chunks of a source, or of some.
 
     ``learned_from`` marks the subjects of the table that statistics may be of, and ``sizes`` are
     the subjects of each chunk.
@@ -114,25 +114,21 @@ def join(parts: Sequence[TableStatistics]) -> TableStatistics:
     )
 
 
-def add_up(
-    parts: Iterable[TableStatistics | None], covariates: Sequence[Covariate]
-) -> TableStatistics | None:
-    """Add up statistics as they come, None being those of nobody; a lone part stays as it is."""
+def add_up(parts: Iterable[TableStatistics], covariates: Sequence[Covariate]) -> TableStatistics:
+    """Add up statistics as they come, one part at least; a lone part stays as it is."""
     waiting: list[TableStatistics] = []
-    n_numbers = n_parts = 0
+    n_numbers = 0
     for part in parts:
-        if part is None:
-            continue
         waiting.append(part)
-        n_parts += 1
         n_numbers += part.values.columns[0].size + 3 * len(part.outcomes.row)
-        if n_numbers > WAITING and n_parts > 1:
+        if n_numbers > WAITING and len(waiting) > 1:
             waiting, n_numbers = [join(waiting)], 0
             _require_few_levels(waiting[0], covariates)
-    if n_parts > 1:
-        waiting = [join(waiting)]
-        _require_few_levels(waiting[0], covariates)
-    return waiting[0] if waiting else None
+    if len(waiting) == 1:
+        return waiting[0]
+    whole = join(waiting)
+    _require_few_levels(whole, covariates)
+    return whole
 
 
 def _require_few_levels(statistics: TableStatistics, covariates: Sequence[Covariate]) -> None:

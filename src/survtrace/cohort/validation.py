@@ -60,7 +60,8 @@ def split_validation(
 ) -> ValidationSplit:
     """Split subjects into training and validation rows, stratified by cause.
 
-    Each member draws its own validation subjects, by its seed alone; all draw equally many.
+    Each member draws its own validation subjects, by its seed alone; all draw equally many, one at
+    least, and one at least is left to train on.
 
     Examples
     --------
@@ -69,7 +70,8 @@ def split_validation(
     ((3, 6), (3, 2))
     """
     labels, sizes = np.unique(event, return_counts=True)
-    counts = _spread(max(1, round(fraction * len(event))), sizes.tolist())
+    n_held_out = min(max(1, round(fraction * len(event))), len(event) - 1)
+    counts = _spread(n_held_out, sizes.tolist())
     generators = [np.random.default_rng([seed, 1]) for seed in seeds]
     bits = np.zeros((-(-len(seeds) // 8), len(event)), dtype=np.uint8)
     for label, count in zip(labels, counts, strict=True):

@@ -55,12 +55,12 @@ def _connected(ray: Any, n_cpus: int, n_gpus: float) -> Iterator[None]:
 @contextmanager
 def _own_handlers() -> Iterator[None]:
     """Give back what Ray takes over and keeps: Ctrl-C."""
-    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGUSR1)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGUSR1)}
     try:
         yield
     finally:
         if threading.current_thread() is threading.main_thread():
-            for number, handler in kept.items():
+            for number, handler in handlers.items():
                 signal.signal(number, handler)
 
 
@@ -80,7 +80,7 @@ def require_workers(n_workers: int, cpus: float) -> None:
     """Refuse fewer than one worker, and workers without a CPU."""
     if n_workers < 1 or cpus <= 0:
         raise SettingError(
-            f"there must be a worker at least, with a CPU; got {n_workers} with {cpus} each."
+            f"there must be at least one worker, with a CPU; got {n_workers} with {cpus} each."
         )
 
 

@@ -35,19 +35,19 @@ class Written(NamedTuple):
 
 @dataclass(frozen=True)
 class SharedRecords:
-    """Blocks of records in files that all machines see."""
+    """Chunks of records in files that all machines see."""
 
     parts: tuple[Written, ...]
     dtype: np.dtype[np.void]
 
     @cached_property
     def sizes(self) -> list[int]:
-        """How many records each block has."""
+        """How many records each chunk has."""
         return [size for part in self.parts for size in part.sizes]
 
     @cached_property
     def _places(self) -> list[tuple[Path, int]]:
-        """The file of each block, and where in it the block begins."""
+        """The file of each chunk, and where in it the chunk begins."""
         return [
             (part.file, sum(part.sizes[:number]) * self.dtype.itemsize)
             for part in self.parts
@@ -59,19 +59,19 @@ class SharedRecords:
         """Identifies all records."""
         return hashlib.sha256(b"".join(part.digest for part in self.parts)).digest()
 
-    def read(self, blocks: Sequence[int], length: int = 0) -> Records:
-        """Some blocks, one behind the other, filled up with zeros to a length."""
-        found = [self._read(block) for block in blocks]
+    def read(self, chunks: Sequence[int], length: int = 0) -> Records:
+        """Read some chunks, one behind the other, filled up with zeros to a length."""
+        found = [self._read(chunk) for chunk in chunks]
         missing = max(0, length - sum(map(len, found)))
         return np.concatenate([*found, np.zeros(missing, self.dtype)])
 
-    def _read(self, block: int) -> Records:
-        file, offset = self._places[block]
-        records = np.fromfile(file, self.dtype, self.sizes[block], offset=offset)
-        if len(records) < self.sizes[block]:
+    def _read(self, chunk: int) -> Records:
+        file, offset = self._places[chunk]
+        records = np.fromfile(file, self.dtype, self.sizes[chunk], offset=offset)
+        if len(records) < self.sizes[chunk]:
             raise DataError(
                 f"{file} has become shorter than what was written to it: {len(records)} of "
-                f"{self.sizes[block]} records of a block are left. Fit again, on storage that "
+                f"{self.sizes[chunk]} records of a chunk are left. Fit again, on storage that "
                 "keeps them."
             )
         return records

@@ -1,4 +1,4 @@
-"""The rows of Parquet files shared out: each of Ray's tasks reads its own span of them."""
+"""Share out the rows of Parquet files: each of Ray's tasks reads a span of their chunks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 from survtrace.errors import DataWarning, SurvtraceError, kind_of_warning, warn
 from survtrace.tables.files.parquet import count_parquet_rows
 
-MOST_PIECES = 64  # of a span
+MOST_CHUNKS = 64  # of a span
 SPANS_PER_WORKER = 4  # so that a slow task does not keep the others waiting
 
 
@@ -35,28 +35,28 @@ class Workers(NamedTuple):
 
 
 def spans_of(path: Path, n_rows: int, n_workers: int) -> list[range]:
-    """Consecutive pieces of ``n_rows`` rows, by number, in spans of about one length."""
-    n_pieces = -(-count_parquet_rows(path) // n_rows)
-    return cut(n_pieces, max(SPANS_PER_WORKER * n_workers, -(-n_pieces // MOST_PIECES)))
+    """Number chunks of ``n_rows`` rows, and cut the numbers into spans of about one length."""
+    n_chunks = -(-count_parquet_rows(path) // n_rows)
+    return cut(n_chunks, max(SPANS_PER_WORKER * n_workers, -(-n_chunks // MOST_CHUNKS)))
 
 
-def cut(n_pieces: int, n_spans: int) -> list[range]:
-    """Numbers in spans of about one length, none empty.
+def cut(n_chunks: int, n_spans: int) -> list[range]:
+    """Cut numbers into spans of about one length, none empty.
 
     Examples
     --------
     >>> cut(5, 2), cut(2, 9), cut(0, 3)
     ([range(0, 2), range(2, 5)], [range(0, 1), range(1, 2)], [])
     """
-    ends = np.linspace(0, n_pieces, min(n_spans, n_pieces) + 1).astype(int).tolist()
+    ends = np.linspace(0, n_chunks, min(n_spans, n_chunks) + 1).astype(int).tolist()
     return [range(first, last) for first, last in pairwise(ends)]
 
 
-def map_spans(spans: list[range], staff: Workers, work: Any, *told: Any) -> Iterator[Any]:
-    """What is said of each span, in order.
+def map_spans(spans: list[range], workers: Workers, work: Any, *arguments: Any) -> Iterator[Any]:
+    """Do the work of each span in other processes; give the results in order.
 
-    ``work`` is a function of a span, or a class whose objects are one; these are made, with what
-    is ``told``, once in each process. What a process warns of is warned of here, each thing once.
+    ``work`` is a function of a span, or a class whose objects are one; these are made, of the
+    ``arguments``, once in each process. Warnings of a process are given here, each once.
     """
     from ray.data import ActorPoolStrategy, from_items
 
@@ -64,25 +64,25 @@ def map_spans(spans: list[range], staff: Workers, work: Any, *told: Any) -> Iter
     with _in_order():
         rows = from_items(items, override_num_blocks=len(items)).map(
             Worker,
-            fn_constructor_args=(work, *told),
-            compute=ActorPoolStrategy(size=min(staff.n_workers, len(spans))),
-            num_cpus=staff.cpus,
-            num_gpus=staff.gpus,
+            fn_constructor_args=(work, *arguments),
+            compute=ActorPoolStrategy(size=min(workers.n_workers, len(spans))),
+            num_cpus=workers.cpus,
+            num_gpus=workers.gpus,
         )
         warned = set[str]()
         for row in rows.iter_rows():
-            result, remarks = pickle.loads(row["result"])
-            _warn_once(remarks, warned)
+            result, messages = pickle.loads(row["result"])
+            _warn_once(messages, warned)
             if isinstance(result, SurvtraceError):
                 raise result
             yield result
 
 
 class Worker:
-    """Does the work of one span after the other; errors of ours and warnings are handed on."""
+    """Do the work of one span after the other; hand on warnings and errors of this package."""
 
-    def __init__(self, work: Any, *told: Any) -> None:
-        self.work = work(*told) if isinstance(work, type) else work
+    def __init__(self, work: Any, *arguments: Any) -> None:
+        self.work = work(*arguments) if isinstance(work, type) else work
 
     def __call__(self, row: dict[str, Any]) -> dict[str, bytes]:
         """Take a row of Ray's, which says which span it is."""
@@ -92,16 +92,16 @@ class Worker:
                 result = self.work(range(row["first"], row["last"]))
             except SurvtraceError as error:
                 result = error
-        remarks = [each.message for each in caught if each.category is DataWarning]
-        return {"result": pickle.dumps((result, remarks))}
+        messages = [each.message for each in caught if each.category is DataWarning]
+        return {"result": pickle.dumps((result, messages))}
 
 
-def _warn_once(remarks: list[Warning], warned: set[str]) -> None:
-    for remark in remarks:
-        kind = kind_of_warning(re.sub(r"^in \w+s [\d,]+ to [\d,]+: ", "", str(remark)))
+def _warn_once(messages: list[Warning], warned: set[str]) -> None:
+    for message in messages:
+        kind = kind_of_warning(re.sub(r"^in \w+s [\d,]+ to [\d,]+: ", "", str(message)))
         if kind not in warned:
             warned.add(kind)
-            warn(remark)
+            warn(message)
 
 
 @contextmanager

@@ -172,7 +172,7 @@ def test_an_interrupted_fit_leaves_no_model(survtrace, table, tmp_path, small, m
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("survtrace.estimator.train", interrupt)
+    monkeypatch.setattr("survtrace.training.fit.train", interrupt)
     options = ("--id", "patient", "--out", tmp_path / "m")
     assert survtrace("fit", table, *OUTCOME, *options, *small).code == 130
     assert sorted(path.name for path in tmp_path.iterdir()) == ["patients.csv"]

@@ -18,7 +18,7 @@ def told(monkeypatch, tiny):
     told = {}
 
     def fit(est, X, y, **how):
-        told["fit"] = how
+        told["fit"], told["table"] = how, X
         return est.fit(X, y)
 
     def predict_files(est, table, out, times, **how):
@@ -42,6 +42,19 @@ def test_fit(survtrace, told, table, tmp_path, tiny, three_causes, fitted_three)
     assert told["fit"] == {"n_workers": 3, "use_gpu": False, "storage": str(tmp_path / "shared")}
     X, _ = three_causes
     np.testing.assert_array_equal(load(tmp_path / "m").predict(X), fitted_three.predict(X))
+
+
+def test_fit_leaves_a_parquet_file_to_the_workers(survtrace, told, patients, tmp_path, tiny):
+    patients.to_parquet(tmp_path / "p.parquet", index=False)
+    small = [option for name, value in tiny.items() for option in ("--set", f"{name}={value}")]
+    options = (*OUTCOME, "--ray", *small, "--out", tmp_path / "m")
+    ended = survtrace("fit", tmp_path / "p.parquet", *options)
+    assert ended.code == 0, ended.err
+    assert told["table"] == tmp_path / "p.parquet"
+    assert load(tmp_path / "m").card_["n_subjects"] == 240
+    ended = survtrace("fit", tmp_path / "p.parquet", *options, "--force", "--set", "ips=paper")
+    assert ended.code == 0, ended.err
+    assert len(told["table"]) == 240, "weights need the whole table"
 
 
 @pytest.mark.filterwarnings(r"ignore::DeprecationWarning:ray\..*")

@@ -119,6 +119,7 @@ def fit(
     as MODEL.interrupted.
     """
     from survtrace import SurvTRACE, distributed
+    from survtrace.cohort.file_source import needs_whole_table
 
     chosen = gather_settings(config, settings or [], seed)
     chosen |= _named(how, time_unit, cause_name, chosen)
@@ -127,11 +128,8 @@ def fit(
     began = time.perf_counter()
     with screen.hushed(quiet):
         est = SurvTRACE(**chosen)
-        in_memory = hold_out is not None or how.missing or how.decimal or est.ips != "none"
-        by_readers = (
-            ray and table.suffix == ".parquet" and not (in_memory or est.recalibrate is True)
-        )
-        if stream or table.is_dir() or by_readers:
+        whole = hold_out is not None or how.missing or how.decimal or needs_whole_table(est)
+        if stream or table.is_dir() or (ray and table.suffix == ".parquet" and not whole):
             rows = _rows_on_disk(table, columns, how, hold_out)
         else:
             rows = _rows_in_memory(table, columns, how, hold_out, seed or 0)
