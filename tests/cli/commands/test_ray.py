@@ -1,7 +1,7 @@
 """--ray hands the work to survtrace.distributed, and says what it is told; once in earnest."""
 
-import builtins
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -107,14 +107,7 @@ def test_tune(survtrace, told, table, tmp_path, tiny):
 
 
 def test_without_ray_the_way_out_is_named(survtrace, table, tmp_path, monkeypatch):
-    known = builtins.__import__
-
-    def without(name, *arguments, **options):
-        if name.partition(".")[0] == "ray":
-            raise ModuleNotFoundError("No module named 'ray'", name="ray")
-        return known(name, *arguments, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "ray", None)
     code, _, err = survtrace("fit", table, *OUTCOME, "--ray", "--out", tmp_path / "m")
     assert code == 2
     assert "pip install 'survtrace[distributed]'" in err
