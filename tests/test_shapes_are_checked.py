@@ -4,6 +4,7 @@ import pytest
 import torch
 from jaxtyping import TypeCheckError
 
+from survtrace.inference.curves import locate_times
 from survtrace.losses.hazard import negative_log_likelihood
 from survtrace.network.member import MemberLinear
 

@@ -12,17 +12,18 @@ import triton.language as tl
 from torch import Tensor
 
 SUBJECTS = 32
+N_COLUMNS = 8  # of the kernel; what a batch has more is taken one by one
 
 
 def gather(columns: Sequence[Tensor], subjects: Tensor) -> list[Tensor]:
     """Take the rows of every column, (member, row, ...)."""
-    subjects = subjects.contiguous()
+    subjects, columns, more = subjects.contiguous(), columns[:N_COLUMNS], columns[N_COLUMNS:]
     out = [column.new_empty(*subjects.shape, *column.shape[1:]) for column in columns]
     widths = [column[0].numel() for column in columns]
     padded = triton.next_power_of_2(max(widths))
     grid = (triton.cdiv(subjects.numel(), SUBJECTS),)
     gather_kernel[grid](subjects, *columns, *out, subjects.numel(), *widths, padded, SUBJECTS)
-    return out
+    return [*out, *(column[subjects] for column in more)]
 
 
 @triton.jit
