@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import pandas as pd
 
 from survtrace.errors import Answer, DataError, DataWarning, missing_extra
@@ -90,7 +91,7 @@ def _read_text(path: Path, reading: Reading) -> tuple[pd.DataFrame, str]:
     table, empty = drop_empty(table, found)
     dropped = (f"{len(empty)} columns without name and values are left out",) if empty else ()
     warn_of_format(source, [*found.warnings, *dropped])
-    decimal = find_decimal(table)
+    decimal = find_decimal(nw.from_native(table))
     if "," in (decimal, reading.decimal) or decimal == BOTH:
         if str(path) != STANDARD:
             table = _keep_texts(table, path, found, "f", _may_group_thousands)

@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
+import narwhals as nw
 import pandas as pd
 
 from survtrace.errors import DataError, DataWarning, Words, warn
@@ -139,16 +140,18 @@ def warn_of_format(path: Path | StandardInput, warnings: Sequence[str]) -> None:
         warn(DataWarning(message, in_command=f"{path.name}: {in_command}."))
 
 
-def find_decimal(table: pd.DataFrame) -> str:
-    """Find the decimal mark of the text columns of a table (see `common_decimal`).
+def find_decimal(table: nw.DataFrame[Any], n_rows: int = 500) -> str:
+    """Find the decimal mark of the texts of a table (see `common_decimal`).
 
     Examples
     --------
-    >>> find_decimal(pd.DataFrame({"crp": ["1,5", "<0,6"], "sex": ["f", "m"]}))
+    >>> find_decimal(nw.from_native(pd.DataFrame({"crp": ["1,5", "<0,6"], "sex": ["f", "m"]})))
     ','
     """
-    names = table.select_dtypes(include=object)
-    return common_decimal(table[name].dropna().head(500) for name in names)
+    kinds = (nw.String, nw.Object, nw.Unknown)
+    names = [name for name in table.columns if table[name].dtype in kinds]
+    columns = (table[name].drop_nulls().head(n_rows).to_list() for name in names)
+    return common_decimal([text for text in column if isinstance(text, str)] for column in columns)
 
 
 def _first_bytes(path: Path | StandardInput) -> bytes:
