@@ -134,10 +134,10 @@ def load_seer(
     months, event = _months(records[MONTHS]), _causes(records[DEATH], treatment)
     reasons = _reasons_to_drop(records, months, event, years, treatment)
     reasons["beyond_follow_up"] = (months > follow_up) & (beyond == "drop")
-    kept, dropped = _drop(records, reasons, once=treatment == "ours")
-    X = _covariates(records.loc[kept], treatment, rare_share)
+    remaining, dropped = _drop(records, reasons, once=treatment == "ours")
+    X = _covariates(records.loc[remaining], treatment, rare_share)
     X.attrs["dropped"] = dropped
-    months, event = months.loc[kept], event.loc[kept]
+    months, event = months.loc[remaining], event.loc[remaining]
     event = event.where(months <= follow_up, 0)
     duration = months.clip(upper=follow_up).mask(months == 0, 0.5)
     return X, pd.DataFrame({"event": event, "duration": duration}).reset_index(drop=True)
@@ -245,13 +245,9 @@ def _checked_names(names: list[str], path: Path) -> list[str]:
 def _clean_text(column: pd.Series) -> pd.Series:
     """Strip outer blanks, and leading zeros of whole numbers: 00 and 0 are one code."""
     codes, levels = pd.factorize(column, use_na_sentinel=False)
-    clean = np.array([_clean_level(level) for level in levels], dtype=object)
-    return pd.Series(clean[codes], index=column.index, dtype=object)
-
-
-def _clean_level(level: object) -> str:
-    text = level.strip() if isinstance(level, str) else ""
-    return str(int(text)) if text.isascii() and text.isdigit() else text
+    texts = [level.strip() if isinstance(level, str) else "" for level in levels]
+    clean = [str(int(text)) if text.isascii() and text.isdigit() else text for text in texts]
+    return pd.Series(np.array(clean, dtype=object)[codes], index=column.index, dtype=object)
 
 
 def _months(text: pd.Series) -> pd.Series:
@@ -301,23 +297,23 @@ def _drop(
     records: pd.DataFrame, reasons: dict[str, pd.Series], once: bool
 ) -> tuple[pd.Series, dict[str, int]]:
     """Mark the records that stay, and count those of each reason; ``once``: one a patient."""
-    kept = pd.Series(True, index=records.index)
+    remaining = pd.Series(True, index=records.index)
     dropped = {}
     for reason, holds in reasons.items():
-        dropped[reason] = int((kept & holds).sum())
-        kept &= ~holds
+        dropped[reason] = int((remaining & holds).sum())
+        remaining &= ~holds
     dropped["later_record"] = 0
     if once:  # all but each patient's first record by year of diagnosis, then by row, go
-        patient = records.loc[kept].sort_values(YEAR, kind="stable")[PATIENT]
+        patient = records.loc[remaining].sort_values(YEAR, kind="stable")[PATIENT]
         later = patient.index[patient.duplicated() & (patient != "")]
-        kept.loc[later] = False
+        remaining.loc[later] = False
         dropped["later_record"] = len(later)
-    if not kept.any():
+    if not remaining.any():
         raise DataError(
-            f"at least one record must remain; all {len(kept)} were left out: {dropped}. "
+            f"at least one record must remain; all {len(remaining)} were left out: {dropped}. "
             "Check the selection in SEER*Stat, or the settings years and follow_up."
         )
-    return kept, dropped
+    return remaining, dropped
 
 
 def _covariates(

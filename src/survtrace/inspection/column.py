@@ -28,8 +28,8 @@ def inspect_column(
     """
     markers = (*entry.missing, *missing)
     kind = "categorical" if categorical else entry.kind
-    if kind == "covariate":
-        kind = "categorical" if series.dtype.is_temporal() else kind
+    if kind == "covariate" and series.dtype.is_temporal():
+        kind = "categorical"
     if kind and kind not in COVARIATE_KINDS:
         roles = {"duration": "the outcome", "event": "the outcome", "ignore": "to be ignored"}
         reason = f"{roles.get(kind, kind)}, says the dictionary"
@@ -64,9 +64,8 @@ def _of_categories(
         return Finding(
             series.name, "categories", "", texts.n_missing, "left out", reason, "identifier"
         )
-    read_as = "truth values" if series.dtype == nw.Boolean else "categories"
-    if series.dtype.is_numeric():
-        read_as = "numbers"
+    other = "truth values" if series.dtype == nw.Boolean else "categories"
+    read_as = "numbers" if series.dtype.is_numeric() else other
     return Finding(
         series.name,
         read_as,

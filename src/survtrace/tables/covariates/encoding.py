@@ -270,7 +270,7 @@ def warn_of_idle_columns(
 
 
 def find_copies(covariates: Sequence[Covariate], columns: Sequence[Column]) -> list[str]:
-    """The covariates whose column is that of an earlier one."""
+    """Name the covariates whose column is that of an earlier one."""
     copies, seen = [], set[bytes]()
     for covariate, column in zip(covariates, columns, strict=True):
         content = column.codes if isinstance(column, Levels) else column

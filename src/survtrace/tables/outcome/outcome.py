@@ -160,6 +160,7 @@ def read_outcome(
     require_same_length(events, durations)
     duration = checked_durations(durations, first_row)
     attrs = y.attrs if isinstance(y, pd.DataFrame) else {}
+    metadata = (y.dtype.metadata if isinstance(y, np.ndarray) else None) or {}
     part = censored is None and "censored" in attrs
     censored = attrs["censored"] if part else censored
     codes, labels = _checked_labels(events, censored, first_row)
@@ -171,7 +172,7 @@ def read_outcome(
                 "the events as there: Surv.from_arrays(event, duration, censored=...) gives 0 to "
                 "those who are censored."
             )
-    elif (recoded := _recoded_labels(y)) is not None:
+    elif (recoded := metadata.get("censored")) is not None:  # by `Surv.from_arrays`
         meaning = Meaning(sort_causes(label for label in labels if label != 0), recoded)
     else:
         counts = _count(codes, labels, duration)
@@ -265,12 +266,6 @@ def _recode_censored(
         events = events.astype(np.int64)
     causes = {new.get(cause, cause) for cause in meaning.causes}
     return events, {"censored": (0, *(c for c in meaning.censored if c not in {0, *causes}))}
-
-
-def _recoded_labels(y: Any) -> tuple[Any, ...] | None:
-    """Return the labels that `Surv` has recoded as censored; None if it was given none."""
-    metadata = y.dtype.metadata if isinstance(y, np.ndarray) else None
-    return None if metadata is None else metadata.get("censored")
 
 
 def _checked_labels(
