@@ -126,7 +126,11 @@ def make_cohort(
     intercepts = np.array(_intercepts(shares, linear, continuous, follow_up))
     rates = np.exp(log_hazards(X, n_causes, linear) + intercepts[:, None])
     truth = _draw_outcome(rates, continuous, rng)
-    y = _censor(truth, _draw_follow_up(n_subjects, follow_up, continuous, rng))
+    end = follow_up * (1 - rng.random(n_subjects))
+    end = end if continuous else _whole_months(end)
+    seen = truth.duration <= end
+    event, duration = np.where(seen, truth.event, 0), np.where(seen, truth.duration, end)
+    y = pd.DataFrame({"event": event, "duration": duration})
     X = hide_values(X, missing, rng)
     return (X, y, truth) if return_truth else (X, y)
 
@@ -152,19 +156,6 @@ def _draw_outcome(rates: Floats, continuous: bool, rng: np.random.Generator) -> 
 
 def _whole_months(duration: Floats) -> Floats:
     return np.maximum(np.ceil(duration), 1.0)
-
-
-def _draw_follow_up(
-    n_subjects: int, longest: int, continuous: bool, rng: np.random.Generator
-) -> Floats:
-    end = longest * (1 - rng.random(n_subjects))
-    return end if continuous else _whole_months(end)
-
-
-def _censor(truth: Truth, end: Floats) -> pd.DataFrame:
-    seen = truth.duration <= end
-    event = np.where(seen, truth.event, 0)
-    return pd.DataFrame({"event": event, "duration": np.where(seen, truth.duration, end)})
 
 
 @lru_cache(maxsize=64)

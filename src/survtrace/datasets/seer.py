@@ -134,10 +134,13 @@ def load_seer(
     months, event = _months(records[MONTHS]), _causes(records[DEATH], treatment)
     reasons = _reasons_to_drop(records, months, event, years, treatment)
     reasons["beyond_follow_up"] = (months > follow_up) & (beyond == "drop")
-    kept, dropped = _drop(records, reasons, once=treatment == "ours")
-    X = _covariates(records.loc[kept], treatment, rare_share)
+    remaining, dropped = _drop(records, reasons, once=treatment == "ours")
+    X = _covariates(records.loc[remaining], treatment, rare_share)
     X.attrs["dropped"] = dropped
-    return X, _outcome(months.loc[kept], event.loc[kept], follow_up)
+    months, event = months.loc[remaining], event.loc[remaining]
+    event = event.where(months <= follow_up, 0)
+    duration = months.clip(upper=follow_up).mask(months == 0, 0.5)
+    return X, pd.DataFrame({"event": event, "duration": duration}).reset_index(drop=True)
 
 
 def _require_settings(
@@ -160,9 +163,8 @@ def _find_export(path: str | os.PathLike[str] | None) -> Path:
     folders = data_folders()
     files = [folder / name for folder in folders for name in FILE_NAMES]
     files = files if path is None else [Path(path).expanduser()]
-    for file in files:
-        if file.is_file():
-            return file
+    if found := [file for file in files if file.is_file()]:
+        return found[0]
     searched = f"none of {', '.join(FILE_NAMES)} is in {' or '.join(map(str, folders))}"
     raise DataError(
         f"SEER data must come from an export of your own; "
@@ -243,13 +245,9 @@ def _checked_names(names: list[str], path: Path) -> list[str]:
 def _clean_text(column: pd.Series) -> pd.Series:
     """Strip outer blanks, and leading zeros of whole numbers: 00 and 0 are one code."""
     codes, levels = pd.factorize(column, use_na_sentinel=False)
-    clean = np.array([_clean_level(level) for level in levels], dtype=object)
-    return pd.Series(clean[codes], index=column.index, dtype=object)
-
-
-def _clean_level(level: object) -> str:
-    text = level.strip() if isinstance(level, str) else ""
-    return str(int(text)) if text.isascii() and text.isdigit() else text
+    texts = [level.strip() if isinstance(level, str) else "" for level in levels]
+    clean = [str(int(text)) if text.isascii() and text.isdigit() else text for text in texts]
+    return pd.Series(np.array(clean, dtype=object)[codes], index=column.index, dtype=object)
 
 
 def _months(text: pd.Series) -> pd.Series:
@@ -299,41 +297,34 @@ def _drop(
     records: pd.DataFrame, reasons: dict[str, pd.Series], once: bool
 ) -> tuple[pd.Series, dict[str, int]]:
     """Mark the records that stay, and count those of each reason; ``once``: one a patient."""
-    kept = pd.Series(True, index=records.index)
+    remaining = pd.Series(True, index=records.index)
     dropped = {}
     for reason, holds in reasons.items():
-        dropped[reason] = int((kept & holds).sum())
-        kept &= ~holds
-    later = _later_records(records.loc[kept]) if once else records.index[:0]
-    kept.loc[later] = False
-    dropped["later_record"] = len(later)
-    if not kept.any():
+        dropped[reason] = int((remaining & holds).sum())
+        remaining &= ~holds
+    dropped["later_record"] = 0
+    if once:  # all but each patient's first record by year of diagnosis, then by row, go
+        patient = records.loc[remaining].sort_values(YEAR, kind="stable")[PATIENT]
+        later = patient.index[patient.duplicated() & (patient != "")]
+        remaining.loc[later] = False
+        dropped["later_record"] = len(later)
+    if not remaining.any():
         raise DataError(
-            f"at least one record must remain; all {len(kept)} were left out: {dropped}. "
+            f"at least one record must remain; all {len(remaining)} were left out: {dropped}. "
             "Check the selection in SEER*Stat, or the settings years and follow_up."
         )
-    return kept, dropped
-
-
-def _later_records(records: pd.DataFrame) -> pd.Index:
-    """Find all but each patient's first record by year of diagnosis, then by row."""
-    patient = records.sort_values(YEAR, kind="stable")[PATIENT]
-    return patient.index[patient.duplicated() & (patient != "")]
-
-
-def _outcome(months: pd.Series, event: pd.Series, follow_up: int) -> pd.DataFrame:
-    seen = event.where(months <= follow_up, 0)
-    duration = months.clip(upper=follow_up).mask(months == 0, 0.5)
-    return pd.DataFrame({"event": seen, "duration": duration}).reset_index(drop=True)
+    return remaining, dropped
 
 
 def _covariates(
     records: pd.DataFrame, treatment: Treatment, rare_share: float | None
 ) -> pd.DataFrame:
-    limits = _rare_limits(treatment, rare_share, len(records))
+    limit = (RARE_SHARE if rare_share is None else rare_share) * len(records)
+    authors = treatment == "paper" and rare_share is None
     columns, not_numbers = {}, {}
     for column, name in CATEGORICAL.items():
-        columns[name] = _category(records[column], name, treatment, limits[name])
+        fewest = PAPER_RARE_COUNTS.get(name, 0) if authors else limit
+        columns[name] = _category(records[column], name, treatment, fewest)
     for column, name in NUMERICAL.items():
         columns[name], not_numbers[name] = _number(records[column], name, treatment)
     X = pd.DataFrame(columns).reset_index(drop=True)
@@ -341,24 +332,14 @@ def _covariates(
     return X
 
 
-def _rare_limits(
-    treatment: Treatment, rare_share: float | None, n_records: int
-) -> dict[str, float]:
-    """Return the fewest records of a level that is kept, for each categorical covariate."""
-    names = CATEGORICAL.values()
-    if treatment == "paper" and rare_share is None:
-        return {name: PAPER_RARE_COUNTS.get(name, 0) for name in names}
-    share = RARE_SHARE if rare_share is None else rare_share
-    return dict.fromkeys(names, share * n_records)
-
-
-def _category(text: pd.Series, name: str, treatment: Treatment, limit: float) -> pd.Series:
+def _category(text: pd.Series, name: str, treatment: Treatment, fewest: float) -> pd.Series:
+    """Read a categorical covariate; levels with fewer records than ``fewest`` become one."""
     missing = _says_missing(text)
     if name == "surgery_primary_site" and treatment == "ours":
         missing |= pd.to_numeric(text, errors="coerce") >= SURGERY_UNKNOWN
     levels = text.mask(missing)
     counts = levels.value_counts()
-    rare = counts.index[counts < limit]
+    rare = counts.index[counts < fewest]
     if len(rare) > 1:  # a lone rare level would only lose its name
         levels = levels.mask(levels.isin(rare), RARE)
     if treatment == "paper" and levels.notna().any():

@@ -48,7 +48,12 @@ def log_hazards(X: pd.DataFrame, n_causes: int, linear: bool) -> Floats:
     z = _on_one_scale(X)
     result = np.empty((len(X), n_causes, len(CUTS)))
     for cause in range(1, n_causes + 1):
-        early, late = _linear_scores(z, cause) if linear else _scores(z, cause)
+        if linear:
+            early, late = _linear_scores(z, cause)
+        elif cause > 2:
+            early, late = _drawn_scores(z, cause)
+        else:
+            early, late = _tumor_scores(z) if cause == 1 else _heart_scores(z)
         drifting = early[:, None] + DRIFT * (late - early)[:, None]
         result[:, cause - 1] = drifting + np.log(BASELINE.get(cause, np.ones(len(CUTS))))
     return result
@@ -66,21 +71,10 @@ def _on_one_scale(X: pd.DataFrame) -> dict[str, Floats]:
 
 def _linear_scores(z: dict[str, Floats], cause: int) -> tuple[Floats, Floats]:
     """Compute one linear score, early and late: proportional hazards."""
-    effects = LINEAR_EFFECTS.get(cause) or _drawn_effects(z, cause)
+    drawn = np.random.default_rng(cause).normal(0, 0.25, len(z))
+    effects = LINEAR_EFFECTS.get(cause) or dict(zip(sorted(z), drawn.tolist(), strict=True))
     score = np.sum([effect * z[name] for name, effect in effects.items()], axis=0)
     return score, score
-
-
-def _drawn_effects(z: dict[str, Floats], cause: int) -> dict[str, float]:
-    names = sorted(z)
-    drawn = np.random.default_rng(cause).normal(0, 0.25, len(names))
-    return dict(zip(names, drawn.tolist(), strict=True))
-
-
-def _scores(z: dict[str, Floats], cause: int) -> tuple[Floats, Floats]:
-    if cause == 1:
-        return _tumor_scores(z)
-    return _heart_scores(z) if cause == 2 else _drawn_scores(z, cause)
 
 
 def _tumor_scores(z: dict[str, Floats]) -> tuple[Floats, Floats]:

@@ -69,7 +69,12 @@ class Truth:
         Shape (subject, cause, time), or (subject, time) for one cause.
         """
         interval, elapsed = self._locate(times)
-        chosen = slice(None) if cause is None else [self._cause_index(cause)]
+        if cause is not None and cause not in self.causes:
+            raise DataError(
+                f"cause must be one of {list(self.causes)}; got {cause!r}. "
+                "Pass a label that occurs in the cohort."
+            )
+        chosen = slice(None) if cause is None else [self.causes.index(cause)]
         survival, incidence = curves_at_cuts(self.cuts, self.rates)
         total = self.rates.sum(axis=1)[:, interval]
         ended = survival[:, interval] * -np.expm1(-total * elapsed)
@@ -87,14 +92,6 @@ class Truth:
             )
         interval = np.searchsorted(self.cuts, at, side="right") - 1
         return interval, at - self.cuts[interval]
-
-    def _cause_index(self, cause: int) -> int:
-        if cause not in self.causes:
-            raise DataError(
-                f"cause must be one of {list(self.causes)}; got {cause!r}. "
-                "Pass a label that occurs in the cohort."
-            )
-        return self.causes.index(cause)
 
 
 def curves_at_cuts(cuts: Floats, rates: Floats) -> tuple[Floats, Floats]:

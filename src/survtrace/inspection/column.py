@@ -28,39 +28,27 @@ def inspect_column(
     """
     markers = (*entry.missing, *missing)
     kind = "categorical" if categorical else entry.kind
-    if kind == "covariate":
-        kind = "categorical" if series.dtype.is_temporal() else kind
+    if kind == "covariate" and series.dtype.is_temporal():
+        kind = "categorical"
     if kind and kind not in COVARIATE_KINDS:
-        return _set_aside(series, kind)
+        roles = {"duration": "the outcome", "event": "the outcome", "ignore": "to be ignored"}
+        reason = f"{roles.get(kind, kind)}, says the dictionary"
+        n_missing = series.null_count()
+        return Finding(series.name, "", "", n_missing, "left out", reason, kind, by_user=True)
     try:
-        by_type = kind_of(series)
+        dates_as_levels = kind == "categorical" and series.dtype.is_temporal()
+        by_type = "categorical" if dates_as_levels else kind_of(series)
     except DataError as error:
-        if kind == "categorical" and series.dtype.is_temporal():
-            by_type = "categorical"
-        else:
-            return Finding(
-                series.name,
-                "dates",
-                _span(series),
-                series.null_count(),
-                "question",
-                str(error),
-                answers=(answer_to_drop(series.name),),
-            )
+        span = f"{series.min()} to {series.max()}" if series.dtype.is_temporal() else ""
+        n_missing, answers = series.null_count(), (answer_to_drop(series.name),)
+        question = str(error)
+        return Finding(series.name, "dates", span, n_missing, "question", question, answers=answers)
     if by_type == "numerical" and kind != "categorical":
         return inspect_numbers(series, entry, markers)
     is_text = series.dtype == nw.String or series.dtype in (nw.Object, nw.Unknown)
     if is_text or kind == "numerical":
         return inspect_texts(series, entry, kind, table, markers)
     return _of_categories(series, entry, markers, by_user=bool(kind))
-
-
-def _set_aside(series: nw.Series[Any], role: str) -> Finding:
-    """Return the finding for a column that is no covariate by the dictionary."""
-    roles = {"duration": "the outcome", "event": "the outcome", "ignore": "to be ignored"}
-    reason = f"{roles.get(role, role)}, says the dictionary"
-    n_missing = series.null_count()
-    return Finding(series.name, "", "", n_missing, "left out", reason, role, by_user=True)
 
 
 def _of_categories(
@@ -76,9 +64,8 @@ def _of_categories(
         return Finding(
             series.name, "categories", "", texts.n_missing, "left out", reason, "identifier"
         )
-    read_as = "truth values" if series.dtype == nw.Boolean else "categories"
-    if series.dtype.is_numeric():
-        read_as = "numbers"
+    other = "truth values" if series.dtype == nw.Boolean else "categories"
+    read_as = "numbers" if series.dtype.is_numeric() else other
     return Finding(
         series.name,
         read_as,
@@ -90,7 +77,3 @@ def _of_categories(
         covariate=covariate,
         by_user=by_user,
     )
-
-
-def _span(series: nw.Series[Any]) -> str:
-    return f"{series.min()} to {series.max()}" if series.dtype.is_temporal() else ""

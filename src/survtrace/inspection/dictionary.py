@@ -135,15 +135,24 @@ def _read_entry(name: str, entry: Any) -> Entry:
         raise SettingError(
             f"column {name!r} of the data dictionary has low {low:g} above high {high:g}."
         )
+    kind = str(entry.get("kind") or "").strip().lower()
+    kind = _SYNONYMS.get(kind, kind)
+    if kind and kind not in KINDS:
+        raise _unknown(name, "kind", entry["kind"], kind, KINDS)
+    decimal = str(entry.get("decimal") or "").strip()
+    if decimal not in ("", ".", ","):
+        raise SettingError(
+            f"the decimal mark of column {name!r} must be '.' or ','; got {entry['decimal']!r}."
+        )
     return Entry(
-        _kind(name, entry.get("kind")),
+        kind,
         str(entry.get("unit") or "").strip(),
         str(entry.get("label") or "").strip(),
         _texts(entry.get("levels")),
         _texts(entry.get("missing")),
         low,
         high,
-        _decimal(name, entry.get("decimal")),
+        decimal,
     )
 
 
@@ -156,23 +165,6 @@ def _unknown(
         f"column {name!r} of the data dictionary has the unknown {what} {given!r}{question} "
         f"{what.capitalize()}s are {', '.join(allowed)}."
     )
-
-
-def _kind(name: str, value: Any) -> str:
-    kind = str(value or "").strip().lower()
-    kind = _SYNONYMS.get(kind, kind)
-    if kind and kind not in KINDS:
-        raise _unknown(name, "kind", value, kind, KINDS)
-    return kind
-
-
-def _decimal(name: str, value: Any) -> str:
-    mark = str(value or "").strip()
-    if mark not in ("", ".", ","):
-        raise SettingError(
-            f"the decimal mark of column {name!r} must be '.' or ','; got {value!r}."
-        )
-    return mark
 
 
 def _number(name: str, field: str, value: Any) -> float | None:

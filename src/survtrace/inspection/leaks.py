@@ -94,20 +94,13 @@ def _of_levels(
         share = np.divide(table[:, code], totals, out=np.zeros(len(totals)), where=totals > 0)
         positive = share >= 0.9  # the levels that predict the event
         right = table[positive, code].sum() + (totals - table[:, code])[~positive].sum()
-        correlated = abs(_correlation(table, totals, code, positive)) > 0.85
+        # The correlation of two booleans: having a level of ``positive``, and the event.
+        n, a, both = totals.sum(), totals[positive].sum(), table[positive, code].sum()
+        spread = np.sqrt(float(a) * (n - a) * float(cases) * (n - cases))
+        correlated = spread > 0 and abs((n * both - a * cases) / spread) > 0.85
         if positive.any() and right >= 0.95 * len(codes) and correlated:
             return Leak(f"says almost exactly {label}", certain=False)
     return None
-
-
-def _correlation(
-    table: NDArray[np.int64], totals: NDArray[np.int64], code: int, positive: NDArray[np.bool_]
-) -> float:
-    """Correlate two booleans: having a level of ``positive``, and the event ``code``."""
-    n, a, b = totals.sum(), totals[positive].sum(), table[:, code].sum()
-    both = table[positive, code].sum()
-    spread = np.sqrt(float(a) * (n - a) * float(b) * (n - b))
-    return float((n * both - a * b) / spread) if spread else 0.0
 
 
 def _level_codes(

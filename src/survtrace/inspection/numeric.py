@@ -65,8 +65,15 @@ def inspect_numbers(series: nw.Series[Any], entry: Entry, missing: tuple[str, ..
     if reason:
         left_out = replace(finding, use="left out", covariate=None, content="")
         return replace(left_out, reason=reason, role=role)
-    warnings = (*_impossible(values, entry), *_codes(finding, values))
-    return replace(finding, warnings=warnings, sentinels=find_sentinels(values))
+    low = -np.inf if entry.low is None else entry.low
+    high = np.inf if entry.high is None else entry.high
+    n_outside, warnings = int(((values < low) | (values > high)).sum()), []
+    if n_outside:
+        warnings.append(f"{rows(n_outside)} outside {low:g} to {high:g}")
+    named_code = not finding.by_user and is_named_like_a_code(finding.name)
+    if named_code and len(values) and are_whole(values):
+        warnings.append("numbers that seem to be codes: if so, name it as categorical")
+    return replace(finding, warnings=tuple(warnings), sentinels=find_sentinels(values))
 
 
 def _why_identifier(name: str, values: NDArray[np.float64], n_rows: int) -> str:
@@ -134,18 +141,3 @@ def find_sentinels(values: NDArray[np.float64]) -> dict[str, int]:
         else:
             break
     return found
-
-
-def _codes(finding: Finding, values: NDArray[np.float64]) -> tuple[str, ...]:
-    """Warn of whole numbers that are codes by the name of their column."""
-    if finding.by_user or not len(values) or not is_named_like_a_code(finding.name):
-        return ()
-    warning = "numbers that seem to be codes: if so, name it as categorical"
-    return (warning,) if are_whole(values) else ()
-
-
-def _impossible(values: NDArray[np.float64], entry: Entry) -> tuple[str, ...]:
-    low = -np.inf if entry.low is None else entry.low
-    high = np.inf if entry.high is None else entry.high
-    n = int(((values < low) | (values > high)).sum())
-    return (f"{rows(n)} outside {low:g} to {high:g}",) if n else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,8 +23,8 @@ from survtrace.tables.covariates.covariates import (
 )
 from survtrace.tables.covariates.missing import MARKERS
 from survtrace.tables.covariates.summary import summarise
-from survtrace.tables.covariates.text_numbers import common_decimal
 from survtrace.tables.files.formats import HINTS
+from survtrace.tables.files.text_files import find_decimal
 from survtrace.tables.outcome.outcome import Outcome
 
 OVERRULE = (
@@ -123,13 +123,11 @@ class Plan:
                 missing[found.name] = found.markers_in_words()
             if warnings := [*found.warnings, *found.sentinels_in_words(in_command=in_command)]:
                 warned[found.name] = "; ".join(warnings)
-        lines = {
-            "left out": left_out,
-            "read as numbers": converted,
-            "read as missing": missing,
-            "look at": warned,
-        }
-        body = [_line(title, columns) for title, columns in lines.items() if columns]
+        titles = ("left out", "read as numbers", "read as missing", "look at")
+        body = []
+        for title, reasons in zip(titles, (left_out, converted, missing, warned), strict=True):
+            columns = "; ".join(f"{name} ({reason})" for name, reason in reasons.items())
+            body += [f"  {title}: {columns}."] if columns else []
         return "\n".join([first, *body, last]) if body else ""
 
     def with_idle(self, table: nw.DataFrame[Any]) -> Plan:
@@ -173,14 +171,20 @@ def plan_columns(
     >>> [(found.name, found.use) for found in plan_columns(table).findings]
     [('crp', 'numerical'), ('visit', 'left out')]
     """
-    if are_positions(table.columns) and all(table[n].dtype.is_numeric() for n in table.columns):
-        return _as_typed(table, categorical, columns)
     entries = read_dictionary(columns)
     require_names(entries, table.columns)
+    if are_positions(table.columns) and all(table[n].dtype.is_numeric() for n in table.columns):
+        return Plan(  # an array of numbers has no names to judge by: each is used as it is
+            tuple(
+                Finding(covariate.name, "numbers", "", 0, covariate.kind, covariate=covariate)
+                for covariate in infer_covariates(table, categorical)
+            )
+        )
     named = names_of(categorical or (), table.columns)
-    decimal, missing, as_categories = _hints(table)
-    decimal = decimal or _decimal_of(table)
-    named |= as_categories & set(table.columns)
+    native = table.to_native()
+    hints = native.attrs.get(HINTS, {}) if isinstance(native, pd.DataFrame) else {}
+    decimal = hints.get("decimal") or find_decimal(table)
+    named |= set(hints.get("categorical") or ()) & set(table.columns)
     findings = []
     for name in table.columns:
         found = inspect_column(
@@ -188,24 +192,10 @@ def plan_columns(
             entries.get(str(name), Entry()),
             categorical=name in named,
             table=decimal,
-            missing=missing,
+            missing=hints.get("missing") or (),
         )
         findings.append(found if outcome is None else _against(found, table, outcome))
     return Plan(tuple(findings))
-
-
-def _as_typed(
-    table: nw.DataFrame[Any], categorical: Sequence[str | int] | None, columns: Any
-) -> Plan:
-    """Use each column of an array of numbers as it is: it has no names to judge by."""
-    if columns is not None:
-        require_names(read_dictionary(columns), table.columns)
-    return Plan(
-        tuple(
-            Finding(covariate.name, "numbers", "", 0, covariate.kind, covariate=covariate)
-            for covariate in infer_covariates(table, categorical)
-        )
-    )
 
 
 def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Finding:
@@ -255,27 +245,6 @@ def _idle(table: nw.DataFrame[Any], covariate: Covariate, seen: dict[bytes, str]
     content = column.codes if isinstance(column, Levels) else column
     other = seen.setdefault(content.tobytes(), covariate.name)
     return "" if other == covariate.name else f"a copy of {other!r}"
-
-
-def _hints(table: nw.DataFrame[Any]) -> tuple[str, tuple[str, ...], set[str]]:
-    """Read decimal mark, missing markers and categorical columns from the attrs of a frame."""
-    native = table.to_native()
-    hints = native.attrs.get(HINTS, {}) if isinstance(native, pd.DataFrame) else {}
-    decimal, missing = hints.get("decimal") or "", tuple(hints.get("missing") or ())
-    return decimal, missing, set(hints.get("categorical") or ())
-
-
-def _decimal_of(table: nw.DataFrame[Any], n_rows: int = 500) -> str:
-    """Find the decimal mark of the texts of a table (see `common_decimal`)."""
-    kinds = (nw.String, nw.Object, nw.Unknown)
-    names = [name for name in table.columns if table[name].dtype in kinds]
-    columns = (table[name].drop_nulls().head(n_rows).to_list() for name in names)
-    return common_decimal([text for text in column if isinstance(text, str)] for column in columns)
-
-
-def _line(title: str, reasons: Mapping[str, str]) -> str:
-    columns = "; ".join(f"{name} ({reason})" for name, reason in reasons.items())
-    return f"  {title}: {columns}."
 
 
 def _question(found: Finding, way_out: str) -> str:

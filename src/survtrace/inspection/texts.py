@@ -49,12 +49,6 @@ _NAMED_PERSON = re.compile(
 )
 
 
-def share(texts: Sequence[str], counts: NDArray[np.int64], test: re.Pattern[str]) -> float:
-    """Compute the share of rows whose text matches a pattern."""
-    match = np.fromiter((test.fullmatch(text) is not None for text in texts), bool, len(texts))
-    return float(counts[match].sum() / max(counts.sum(), 1))
-
-
 def are_dates(texts: Sequence[str], counts: NDArray[np.int64]) -> bool:
     """Check whether texts are dates, in any form, in nine of ten rows.
 
@@ -63,10 +57,12 @@ def are_dates(texts: Sequence[str], counts: NDArray[np.int64]) -> bool:
     >>> are_dates(["2020-01-31", "31.12.2019", "5 Mar 2021"], np.ones(3, dtype=int))
     True
     """
-    first = texts[:200]
-    if share(first, counts[: len(first)], _DATE) < 0.5:
-        return False
-    return share(texts, counts, _DATE) >= 0.9
+    for n_texts, least in ((200, 0.5), (len(texts), 0.9)):  # few are enough to say no
+        some, rows = texts[:n_texts], counts[:n_texts]
+        match = np.fromiter((_DATE.fullmatch(text) is not None for text in some), bool, len(some))
+        if rows[match].sum() / max(rows.sum(), 1) < least:
+            return False
+    return True
 
 
 def is_named_like_an_identifier(name: str) -> bool:

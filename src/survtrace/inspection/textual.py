@@ -144,7 +144,8 @@ def _of_numbers_in_text(
             reason=f"numbers in different units ({seen} rows): convert them",
             answers=(answer_to_drop(finding.name),),
         )
-    markers = {**texts.markers, **texts.count_of(unreadable)}
+    read_as_missing = texts.count_of(unreadable)
+    markers = {**texts.markers, **read_as_missing}
     missing = (*entry.missing, *(m for m in markers if m.casefold() not in MARKERS))
     covariate = covariate_of(
         finding.name,
@@ -165,7 +166,7 @@ def _of_numbers_in_text(
     return replace(
         finding,
         content=f"{values.min():g} to {values.max():g}",
-        n_missing=texts.n_missing + sum(texts.count_of(unreadable).values()),
+        n_missing=texts.n_missing + sum(read_as_missing.values()),
         use="numerical",
         reason=f"numbers written as text in {rows(n_numbers)}",
         markers=markers,

@@ -43,7 +43,9 @@ def test_held_out_rows_give_no_warning(name, n):
 @pytest.mark.parametrize("value", [-20.0, 150.0, 1e6])
 def test_a_subject_far_out_gives_one(value):
     encoding = learned("normal")
-    with pytest.warns(DataWarning, match=r"normal \(.*\) lies outside 3\d.* to 8\d.* for 1 of 1"):
+    way_out = "nearly all training rows are inside, and predictions are a guess outside"
+    seen = rf"normal \(.*\) lies outside 3\d.* to 8\d.* for 1 of 1 subject\(s\): {way_out}\.$"
+    with pytest.warns(DataWarning, match=seen):
         judge(encoding, [value])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from survtrace.errors import DataError, DataWarning, row_name, warn
 from survtrace.tables.covariates.covariates import Covariate
-from survtrace.tables.covariates.magnitude import beyond_float, require_magnitude
+from survtrace.tables.covariates.magnitude import require_magnitude
 from survtrace.tables.covariates.missing import MARKERS, is_plain_number
 from survtrace.tables.covariates.text_numbers import parse_distinct
 from survtrace.tables.covariates.units import same_unit
@@ -43,8 +44,10 @@ def read_column(table: nw.DataFrame[Any], covariate: Covariate, first_row: int =
         return levels(table, covariate)
     try:
         values = numbers(table, covariate, first_row)
-    except OverflowError:
-        values = beyond_float(table[covariate.name].to_list())
+    except OverflowError:  # a whole number that no float can hold: infinite, to be refused
+        found, limit = table[covariate.name].to_list(), sys.float_info.max
+        too_large = [isinstance(value, int) and abs(value) > limit for value in found]
+        values = np.where(too_large, np.inf, 0.0)
     require_magnitude(values, covariate.name, first_row)
     return values
 
@@ -86,7 +89,8 @@ def numbers(
     values = _as_floats(series)
     if values is None:
         values = _numbers_in_text(series, covariate, first_row)
-    values = _without_markers(values, covariate)
+    if markers := [float(text) for text in covariate.missing if is_plain_number(text)]:
+        values = np.where(np.isin(values, markers), np.nan, values)  # 999 may mean "not known"
     infinite = np.isinf(values)
     if infinite.any():
         raise DataError(
@@ -143,7 +147,13 @@ def _numbers_in_text(
             "fitting.",
             in_command=f"{seen} Correct them, or leave them empty.",
         )
-    _require_same_unit(read.units, covariate)
+    expected = same_unit(covariate.unit)
+    other = next((text for text, unit in read.units.items() if same_unit(unit) != expected), None)
+    if expected and other is not None:
+        raise DataError(
+            f"column {covariate.name!r} is in {covariate.unit!r}; {other!r} is in another unit. "
+            "Convert the values to one unit."
+        )
     if read.kinds and not covariate.in_text:
         kinds = sorted({kind for some in read.kinds.values() for kind in some})
         n_changed = np.isin(codes, [i for i, text in enumerate(texts) if text in read.kinds]).sum()
@@ -153,22 +163,6 @@ def _numbers_in_text(
             DataWarning,
         )
     return np.append(read.numbers, np.nan)[codes]
-
-
-def _require_same_unit(units: dict[str, str], covariate: Covariate) -> None:
-    expected = same_unit(covariate.unit)
-    for text, unit in units.items():
-        if expected and same_unit(unit) != expected:
-            raise DataError(
-                f"column {covariate.name!r} is in {covariate.unit!r}; {text!r} is in another unit. "
-                "Convert the values to one unit."
-            )
-
-
-def _without_markers(values: NDArray[np.float64], covariate: Covariate) -> NDArray[np.float64]:
-    """Replace numbers that mean "not known", such as 999, by NaN."""
-    markers = [float(text) for text in covariate.missing if is_plain_number(text)]
-    return np.where(np.isin(values, markers), np.nan, values) if markers else values
 
 
 def _require_possible(values: NDArray[np.float64], covariate: Covariate, first_row: int) -> None:

@@ -89,21 +89,16 @@ class Categories:
         codes = {level: number + self.n_silent for number, level in enumerate(self.levels)}
         row_of_text = [codes.get(text, UNSEEN) for text in values.text]
         if UNSEEN in row_of_text:
-            alike = {**dict.fromkeys(MISSING_TEXTS, MISSING), **_by_plain_text(codes)}
+            n_alike = Counter(plain_text(level) for level in self.levels)
+            by_plain_text = {plain_text(level): row for level, row in codes.items()}
+            alike = dict.fromkeys(MISSING_TEXTS, MISSING)
+            alike |= {text: row for text, row in by_plain_text.items() if n_alike[text] == 1}
             row_of_text = [
                 alike.get(plain_text(text), UNSEEN) if row == UNSEEN else row
                 for text, row in zip(values.text, row_of_text, strict=True)
             ]
         rows = np.array([*row_of_text, MISSING], dtype=np.int32)[values.codes]
         return Encoded(rows, np.broadcast_to(np.float32(1), len(rows)))
-
-
-def _by_plain_text(codes: dict[str, int]) -> dict[str, int]:
-    """Map the plain text of each level to its row, where no other level has the same."""
-    counts = Counter(plain_text(level) for level in codes)
-    return {
-        plain_text(level): row for level, row in codes.items() if counts[plain_text(level)] == 1
-    }
 
 
 @dataclass(frozen=True)
@@ -160,7 +155,12 @@ class Encoding:
             require_within_reach(whole.values[:, j], covariate.name, first_row)
             if covariate.kind == "categorical" and (n_unseen := np.count_nonzero(rows == UNSEEN)):
                 unseen[covariate.name] = int(n_unseen)
-        _warn_of_unseen(unseen)
+        if unseen:
+            warn(
+                "categories not seen in fit get the unseen token; subjects concerned, by "
+                f"column: {unseen}.",
+                DataWarning,
+            )
         return whole
 
     def leaving_out(self, names: Sequence[str]) -> Encoding:
@@ -228,30 +228,18 @@ def learn_from_summaries(
 ) -> Encoding:
     """Learn scales and categories from summaries, and quantiles from values or a sample of them."""
     warn_of_idle_columns(covariates, summaries, copies, remarks)
-    values = iter(numerical)
-    learned = [
-        learn_column(summary, None if isinstance(summary, Counts) else next(values))
-        for summary in summaries
-    ]
+    samples, learned = iter(numerical), list[Scale | Categories]()
+    for summary in summaries:
+        if isinstance(summary, Counts):
+            learned.append(Categories(tuple(sorted(summary.levels)), summary.typical))
+            continue
+        values = next(samples)
+        present = values[~np.isnan(values)]
+        sample = present if len(present) else [summary.mean]
+        quantiles = np.quantile(sample, [0.01, 0.5, 0.99], method="nearest").tolist()
+        deviation = 0.0 if summary.is_constant else summary.deviation
+        learned.append(Scale(summary.mean, deviation, *quantiles))
     return Encoding(tuple(covariates), tuple(learned), tuple(left_out))
-
-
-def learn_column(summary: Summary, values: Any) -> Scale | Categories:
-    """Learn scale or categories of a column; only quantiles need its values, or a sample.
-
-    Examples
-    --------
-    >>> learn_column(Counts({"m": 1, "f": 2}), None)
-    Categories(levels=('f', 'm'), typical='f')
-    """
-    if isinstance(summary, Counts):
-        return Categories(tuple(sorted(summary.levels)), summary.typical)
-    mean, deviation = summary.mean, 0.0 if summary.is_constant else summary.deviation
-    present = values[~np.isnan(values)]
-    sample = present if len(present) else [mean]
-    return Scale(
-        mean, deviation, *np.quantile(sample, [0.01, 0.5, 0.99], method="nearest").tolist()
-    )
 
 
 def warn_of_idle_columns(
@@ -282,7 +270,7 @@ def warn_of_idle_columns(
 
 
 def find_copies(covariates: Sequence[Covariate], columns: Sequence[Column]) -> list[str]:
-    """The covariates whose column is that of an earlier one."""
+    """Name the covariates whose column is that of an earlier one."""
     copies, seen = [], set[bytes]()
     for covariate, column in zip(covariates, columns, strict=True):
         content = column.codes if isinstance(column, Levels) else column
@@ -291,12 +279,3 @@ def find_copies(covariates: Sequence[Covariate], columns: Sequence[Column]) -> l
             copies.append(covariate.name)
         seen.add(digest)
     return copies
-
-
-def _warn_of_unseen(counts: dict[str, int]) -> None:
-    if counts:
-        warn(
-            "categories not seen in fit get the unseen token; subjects concerned, by "
-            f"column: {counts}.",
-            DataWarning,
-        )

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,15 +43,3 @@ def require_within_reach(scaled: NDArray[np.float32], name: str, first_row: int 
             f"from the mean of the training rows (first: {row_name(first_row + first)}). Correct "
             "them (is the unit that of the training rows?), or make them missing."
         )
-
-
-def beyond_float(values: Iterable[Any]) -> NDArray[np.float64]:
-    """Mark the whole numbers that no float can hold: infinite where they are, else 0.
-
-    Examples
-    --------
-    >>> beyond_float([3, 10**400, None])
-    array([ 0., inf,  0.])
-    """
-    limit = sys.float_info.max
-    return np.array([np.inf if isinstance(v, int) and abs(v) > limit else 0.0 for v in values])

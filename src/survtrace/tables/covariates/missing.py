@@ -23,7 +23,7 @@ SENTINELS: tuple[float, ...] = (*_CODES, *(-code for code in _CODES))
 
 
 def is_plain_number(text: str) -> bool:
-    """Whether a text is a finite number as Python writes it.
+    """Check whether a text is a finite number as Python writes it.
 
     Examples
     --------

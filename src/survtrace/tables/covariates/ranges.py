@@ -19,18 +19,6 @@ def warn_of_far_values(encoding: Encoding, encoded: Encoded) -> None:
     """Warn, once for all covariates, of numbers where predictions are a guess.
 
     Rows like the training rows give no warning, also if a few of them lie beyond.
-
-    Examples
-    --------
-    >>> scale = {"mean": 60.0, "deviation": 10.0, "low": 40.0, "typical": 60.0, "high": 80.0}
-    >>> encoding = Encoding.from_dict({"age": scale})
-    >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     warn_of_far_values(encoding, Encoded(np.ones((1, 1), np.int32), np.array([[55.0]])))
-    >>> str(caught[0].message)
-    'age (610) lies outside 40 to 80 for 1 of 1 subject(s): nearly all training rows are inside, \
-and predictions are a guess outside.'
     """
     found, missing = [], encoding.first_rows
     for j, (covariate, column) in enumerate(

@@ -30,7 +30,6 @@ from survtrace.tables.files.formats import (
     require_separated,
     require_suffix,
     require_table,
-    separator,
 )
 from survtrace.tables.files.parquet import (
     arrow_chunks,
@@ -40,12 +39,7 @@ from survtrace.tables.files.parquet import (
     is_parquet,
 )
 from survtrace.tables.files.reading import Reading
-from survtrace.tables.files.text_files import (
-    STANDARD,
-    find_format,
-    text_source,
-    warn_of_format,
-)
+from survtrace.tables.files.text_files import STANDARD, find_format, text_source, warn_of_format
 
 Write = Callable[[pd.DataFrame], None]
 N_ROWS = 16_384
@@ -81,7 +75,10 @@ def read_chunks(
             for chunk in arrow_chunks(path, list(columns), n_rows):
                 yield as_frame(chunk, verbatim)
         elif path.suffix in EXCEL:
-            yield from _sheet_chunks(path, list(columns), n_rows, reading)
+            table = read_sheet(path, reading)
+            require_columns(table.columns, columns)
+            for first in range(0, len(table), n_rows):
+                yield table[list(columns)][first : first + n_rows]
         else:
             yield from _text_chunks(path, list(columns), [*verbatim, *text], n_rows, reading)
 
@@ -161,7 +158,7 @@ def write_chunks(path: str | Path) -> Iterator[Write]:
         else:
             opened = partial(gzip.open, compresslevel=6) if path.suffix == ".gz" else open
             stream = stack.enter_context(opened(part, "wt", encoding="utf-8", newline=""))
-            yield _text_writer(stream, separator(path))
+            yield _text_writer(stream, "\t" if ".tsv" in path.suffixes else ",")
 
 
 @contextmanager
@@ -189,15 +186,6 @@ def _text_chunks(
         for chunk in chunks:
             require_columns(chunk.columns, columns)
             yield chunk[columns]
-
-
-def _sheet_chunks(
-    path: Path, columns: list[str], n_rows: int, reading: Reading
-) -> Iterator[pd.DataFrame]:
-    table = read_sheet(path, reading)
-    require_columns(table.columns, columns)
-    for first in range(0, len(table), n_rows):
-        yield table[columns][first : first + n_rows]
 
 
 def _text_writer(stream: Any, sep: str) -> Write:

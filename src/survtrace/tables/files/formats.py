@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import pandas as pd
 
 from survtrace.errors import Answer, DataError, DataWarning, missing_extra
@@ -25,7 +26,6 @@ from survtrace.tables.files.reading import Reading
 from survtrace.tables.files.text_files import (
     STANDARD,
     TextFormat,
-    drop_empty,
     find_decimal,
     find_format,
     has_leading_zeros,
@@ -70,10 +70,7 @@ def read_table(path: str | Path, reading: Reading | None = None) -> pd.DataFrame
         else:
             table, found = _read_text(path, reading)
     if reading.decimal or found or reading.missing:
-        table.attrs[HINTS] = {
-            "decimal": reading.decimal or found,
-            "missing": list(reading.missing),
-        }
+        table.attrs[HINTS] = {"decimal": reading.decimal or found, "missing": list(reading.missing)}
     return table
 
 
@@ -87,10 +84,12 @@ def _read_text(path: Path, reading: Reading) -> tuple[pd.DataFrame, str]:
     if found.row_names:
         table = table.reset_index(drop=True)
     require_separated(path, list(table.columns), found.sep)
-    table, empty = drop_empty(table, found)
-    dropped = (f"{len(empty)} columns without name and values are left out",) if empty else ()
-    warn_of_format(source, [*found.warnings, *dropped])
-    decimal = find_decimal(table)
+    format_warnings = list(found.warnings)
+    if empty := [name for name in found.empty if name in table and table[name].isna().all()]:
+        table = table.drop(columns=empty)
+        format_warnings.append(f"{len(empty)} columns without name and values are left out")
+    warn_of_format(source, format_warnings)
+    decimal = find_decimal(nw.from_native(table))
     if "," in (decimal, reading.decimal) or decimal == BOTH:
         if str(path) != STANDARD:
             table = _keep_texts(table, path, found, "f", _may_group_thousands)
@@ -101,10 +100,7 @@ def _read_text(path: Path, reading: Reading) -> tuple[pd.DataFrame, str]:
 
 def _has_fractions(column: pd.Series[Any]) -> bool:
     """Check whether a column of a text file was read as numbers with decimal points."""
-    if column.dtype.kind != "f":
-        return False
-    values = column.dropna().head(500)
-    return bool((values % 1 != 0).any())
+    return column.dtype.kind == "f" and bool((column.dropna().head(500) % 1 != 0).any())
 
 
 def _keep_texts(
@@ -249,11 +245,6 @@ def require_suffix(path: Path, suffixes: tuple[str, ...] = SUFFIXES) -> None:
     """Refuse a file whose ending names no kind of table we know."""
     if not path.name.lower().endswith(suffixes):
         raise DataError(f"a table must end in one of {', '.join(suffixes)}; got {path.name}.")
-
-
-def separator(path: Path) -> str:
-    """Return the separator of a text file that we write."""
-    return "\t" if ".tsv" in path.suffixes else ","
 
 
 @contextmanager

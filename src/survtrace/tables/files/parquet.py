@@ -62,7 +62,13 @@ def parquet_schema(path: Path) -> Any:
     schemas = [parquet.read_schema(file) for file in files]
     if all(schema.equals(schemas[0]) for schema in schemas):
         return schemas[0]
-    _require_same_names(files, schemas)
+    for file, schema in zip(files, schemas, strict=True):
+        differing = set(schema.names) ^ set(schemas[0].names)
+        if differing:
+            raise DataError(
+                f"all files of a table must have the same columns; {file.name} and {files[0].name} "
+                f"differ in {sorted(differing)}. Write them anew."
+            )
     plain = [_without_dictionaries(schema) for schema in schemas]
     try:
         return pyarrow.unify_schemas(plain, promote_options="permissive")
@@ -148,21 +154,16 @@ def _batches(path: Path, schema: Any, n_rows: int, first_row: int) -> Iterator[A
     to_skip = first_row
     for file in parquet_files(path):
         with parquet.ParquetFile(file, buffer_size=1 << 20) as opened:
-            groups, to_skip = _groups_behind(opened.metadata, to_skip)
+            sizes = [opened.metadata.row_group(g).num_rows for g in range(opened.num_row_groups)]
+            ends = np.cumsum([0, *sizes])
+            first = int(np.searchsorted(ends[1:], to_skip, side="right"))
+            groups, to_skip = list(range(first, len(sizes))), to_skip - int(ends[first])
             for batch in opened.iter_batches(
                 n_rows, row_groups=groups, columns=schema.names, use_threads=False
             ):
                 table = pyarrow.Table.from_batches([batch.slice(to_skip)]).select(schema.names)
                 to_skip = max(0, to_skip - len(batch))
                 yield table if table.schema.equals(schema) else table.cast(schema)
-
-
-def _groups_behind(metadata: Any, n_rows: int) -> tuple[list[int], int]:
-    """Find the row groups of a file behind so many rows, and the rows of the first to skip."""
-    ends = np.cumsum([metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)])
-    first = int(np.searchsorted(ends, n_rows, side="right"))
-    passed = int(ends[first - 1]) if first else 0
-    return list(range(first, len(ends))), n_rows - passed
 
 
 def _without_dictionaries(schema: Any) -> Any:
@@ -174,13 +175,3 @@ def _without_dictionaries(schema: Any) -> Any:
         for field in schema
     ]
     return pyarrow.schema(fields, metadata=schema.metadata)
-
-
-def _require_same_names(files: Sequence[Path], schemas: Sequence[Any]) -> None:
-    for file, schema in zip(files, schemas, strict=True):
-        differing = set(schema.names) ^ set(schemas[0].names)
-        if differing:
-            raise DataError(
-                f"all files of a table must have the same columns; {file.name} and {files[0].name} "
-                f"differ in {sorted(differing)}. Write them anew."
-            )

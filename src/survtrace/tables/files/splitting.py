@@ -56,7 +56,11 @@ def draw_held_out(
     """
     if not 0 < fraction < 1:
         raise SettingError(f"the share to hold out must lie between 0 and 1; got {fraction}.")
-    subject = _numbered(subjects, n_rows)
+    subject: NDArray[np.int64] = np.arange(n_rows)
+    if subjects is not None:
+        subject, distinct = pd.factorize(np.asarray(subjects, dtype=object))
+        unnamed = subject < 0
+        subject[unnamed] = len(distinct) + np.arange(unnamed.sum())
     n_subjects = int(subject.max(initial=-1)) + 1
     if n_subjects < 2:
         raise DataError(f"a split needs at least two subjects; got {n_subjects}.")
@@ -114,7 +118,10 @@ def copy_rows(path: str | Path, parts: Mapping[Path, Mask], reading: Reading | N
         if is_parquet(path) or path.suffix == ".feather":
             _copy_arrow(path, files, stack)
         elif path.suffix in EXCEL:
-            _copy_sheet(path, files, reading)
+            frame = read_table(path, reading)
+            _require_all(len(frame), files, path)
+            for part, mask in files.items():
+                frame[mask].to_csv(part, index=False)
         else:
             _copy_text(path, files, stack, _separator(path, reading))
 
@@ -147,16 +154,6 @@ def table_ending(path: Path) -> str:
     if path.suffix in EXCEL:
         return ".csv"
     return "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
-
-
-def _numbered(subjects: Sequence[Any] | None, n_rows: int) -> NDArray[np.int64]:
-    """Number the subjects from 0; return the number for each row."""
-    if subjects is None:
-        return np.arange(n_rows)
-    number, distinct = pd.factorize(np.asarray(subjects, dtype=object))
-    unnamed = number < 0
-    number[unnamed] = len(distinct) + np.arange(unnamed.sum())
-    return number
 
 
 def _separator(path: Path, reading: Reading) -> str:
@@ -253,13 +250,6 @@ def _copy_arrow(path: Path, files: Mapping[Path, Mask], stack: ExitStack) -> Non
             writer.write_table(table.replace_schema_metadata(schema.metadata).filter(rows))
         first += len(table)
     _require_all(first, files, path)
-
-
-def _copy_sheet(path: Path, files: Mapping[Path, Mask], reading: Reading) -> None:
-    frame = read_table(path, reading)
-    _require_all(len(frame), files, path)
-    for part, mask in files.items():
-        frame[mask].to_csv(part, index=False)
 
 
 def _require_all(n_rows: int, files: Mapping[Path, Mask], path: Path) -> None:

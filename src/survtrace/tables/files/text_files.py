@@ -8,14 +8,15 @@ import gzip
 import io
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
-import pandas as pd
+import narwhals as nw
 
 from survtrace.errors import DataError, DataWarning, Words, warn
 from survtrace.tables.covariates.covariates import require_distinct_names
@@ -71,7 +72,11 @@ def find_format(path: Path | StandardInput, reading: Reading) -> TextFormat:
     >>> found.sep, found.names, found.empty
     (';', ('age', 'crp', 'Unnamed: 2'), ('Unnamed: 2',))
     """
-    start = _first_bytes(path)
+    if isinstance(path, StandardInput):
+        start = path.start
+    else:
+        with open_bytes(path) as file:
+            start = file.read(SAMPLE_BYTES)
     encoding, warnings = _encoding(start, path, reading)
     lines = _first_lines(start, encoding, path)
     sep = reading.sep or _separator(lines, path)
@@ -125,12 +130,6 @@ def text_source(path: Path) -> Any:
     return StandardInput() if str(path) == STANDARD else path
 
 
-def drop_empty(table: pd.DataFrame, found: TextFormat) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Drop columns that have neither name nor values; return the table and their names."""
-    empty = tuple(n for n in found.empty if n in table and table[n].isna().all())
-    return (table.drop(columns=[*empty]), empty) if empty else (table, ())
-
-
 def warn_of_format(path: Path | StandardInput, warnings: Sequence[str]) -> None:
     """Warn once of how a file was read."""
     if warnings:
@@ -139,23 +138,19 @@ def warn_of_format(path: Path | StandardInput, warnings: Sequence[str]) -> None:
         warn(DataWarning(message, in_command=f"{path.name}: {in_command}."))
 
 
-def find_decimal(table: pd.DataFrame) -> str:
-    """Find the decimal mark of the text columns of a table (see `common_decimal`).
+def find_decimal(table: nw.DataFrame[Any], n_rows: int = 500) -> str:
+    """Find the decimal mark of the texts of a table (see `common_decimal`).
 
     Examples
     --------
-    >>> find_decimal(pd.DataFrame({"crp": ["1,5", "<0,6"], "sex": ["f", "m"]}))
+    >>> from survtrace.tables.covariates.covariates import open_table
+    >>> find_decimal(open_table({"crp": ["1,5", "<0,6"], "sex": ["f", "m"]}))
     ','
     """
-    names = table.select_dtypes(include=object)
-    return common_decimal(table[name].dropna().head(500) for name in names)
-
-
-def _first_bytes(path: Path | StandardInput) -> bytes:
-    if isinstance(path, StandardInput):
-        return path.start
-    with open_bytes(path) as file:
-        return file.read(SAMPLE_BYTES)
+    kinds = (nw.String, nw.Object, nw.Unknown)
+    names = [name for name in table.columns if table[name].dtype in kinds]
+    columns = (table[name].drop_nulls().head(n_rows).to_list() for name in names)
+    return common_decimal([text for text in column if isinstance(text, str)] for column in columns)
 
 
 def open_bytes(path: Path) -> IO[bytes]:
@@ -180,7 +175,11 @@ def _encoding(
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16", ()
     # A letter in another encoding may come late: 64 MiB are read.
-    if _are_utf8([start] if isinstance(path, StandardInput) else _mebibytes(path, 64)):
+    parts = [start] if isinstance(path, StandardInput) else _mebibytes(path, 64)
+    with suppress(UnicodeDecodeError):
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        for part in parts:
+            decoder.decode(part)
         return "utf-8", ()
     seen = f"it is not UTF-8 and was read as {FALLBACK}; if letters look wrong, "
     warning = Words(f"{seen}pass Reading(encoding=...)", in_command=f"{seen}say --encoding NAME")
@@ -204,16 +203,6 @@ def _mebibytes(path: Path, most: int | None = None) -> Iterator[bytes]:
     """Yield the bytes of a file, a MiB at a time."""
     with open_bytes(path) as file:
         yield from islice(iter(partial(file.read, 2**20), b""), most)
-
-
-def _are_utf8(parts: Iterable[bytes]) -> bool:
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        for part in parts:
-            decoder.decode(part)
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _first_lines(start: bytes, encoding: str, path: Path | StandardInput) -> list[str]:

@@ -28,22 +28,17 @@ def align_rows(X: Any, given: Any, name: str) -> Any:
     ...     align_rows(X, pd.Series([1, 2], index=["a", "b"]), "y").tolist()
     [2, 1]
     """
-    if isinstance(given, Mapping):
-        return _align_mapping(X, given, name)
+    if isinstance(given, Mapping):  # by the rows of X or, if X has no labels, of the first Series
+        labelled = [values for values in given.values() if _index_of(values) is not None]
+        if not labelled:
+            return given
+        rows = X if _index_of(X) is not None else labelled[0]
+        return {key: align_rows(rows, values, f"{name}[{key!r}]") for key, values in given.items()}
     index, other = _index_of(X), _index_of(given)
     if index is None or other is None:
         return given
     order = _order(index, other, name)
     return given if order is None else given.iloc[order]
-
-
-def _align_mapping(X: Any, given: Mapping[Any, Any], name: str) -> Mapping[Any, Any]:
-    """Align each Series by the rows of X or, if X has no labels, by those of the first Series."""
-    labelled = [values for values in given.values() if _index_of(values) is not None]
-    if not labelled:
-        return given
-    rows = X if _index_of(X) is not None else labelled[0]
-    return {key: align_rows(rows, values, f"{name}[{key!r}]") for key, values in given.items()}
 
 
 def _index_of(table: Any) -> pd.Index[Any] | None:

@@ -105,8 +105,7 @@ def read_meaning(
         _warn_of_codes(others, counts)
     else:
         _warn_of_usual(others, counts)
-    causes = sort_causes(_merge_same_labels(others, counts).values())
-    return Meaning(causes, sort_causes(means))
+    return Meaning(sort_causes(_merge_same_labels(others, counts)), sort_causes(means))
 
 
 def ask_about_cause(name: str, causes: Sequence[Any]) -> None:
@@ -317,15 +316,14 @@ def label_numbers(labels: Sequence[Any], meaning: Meaning) -> list[int | None]:
     return [number(label) for label in labels]
 
 
-def _merge_same_labels(labels: Sequence[Any], counts: LabelCounts) -> dict[Any, Any]:
-    """Map labels that differ in case ("Died", "died") to the most frequent, with a warning."""
+def _merge_same_labels(labels: Sequence[Any], counts: LabelCounts) -> Iterable[Any]:
+    """Keep the most frequent of labels that differ in case ("Died", "died"), with a warning."""
     best = dict[Any, Any]()
     for label in sorted(labels, key=lambda label: (-counts[label].n, str(label))):
         best.setdefault(same_label(label), label)
     others = {label: best[same_label(label)] for label in labels if label not in best.values()}
     if others:
         warn(
-            f"labels that differ only in case or spaces are the same cause: {others}.",
-            DataWarning,
+            f"labels that differ only in case or spaces are the same cause: {others}.", DataWarning
         )
-    return {label: best[same_label(label)] for label in labels}
+    return best.values()

@@ -80,7 +80,8 @@ def plain_label(value: Any) -> Any:
         return int(value) if np.isfinite(float(value)) and value == int(value) else value
     if isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64):
         return int(value)
-    return None if _is_missing(value) else value
+    missing = value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
+    return None if missing else value
 
 
 def _plain_text(text: str) -> Any:
@@ -89,10 +90,6 @@ def _plain_text(text: str) -> Any:
     if text.lower() in ("true", "false"):
         return int(text.lower() == "true")
     return None if text in BLANKS or plain_words(text) in NOT_KNOWN else text
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
 
 
 def is_date(label: Any) -> bool:

@@ -160,13 +160,19 @@ def read_outcome(
     require_same_length(events, durations)
     duration = checked_durations(durations, first_row)
     attrs = y.attrs if isinstance(y, pd.DataFrame) else {}
+    metadata = (y.dtype.metadata if isinstance(y, np.ndarray) else None) or {}
     part = censored is None and "censored" in attrs
     censored = attrs["censored"] if part else censored
     codes, labels = _checked_labels(events, censored, first_row)
     if causes is not None:
         meaning = Meaning(tuple(causes), named_labels(censored) or ())
-        _refuse_both(meaning)
-    elif (recoded := _recoded_labels(y)) is not None:
+        if both := [label for label in meaning.censored if label in meaning.causes]:
+            raise DataError(
+                f"a label must be a cause or mean censored; {both} was a cause in the fit. Code "
+                "the events as there: Surv.from_arrays(event, duration, censored=...) gives 0 to "
+                "those who are censored."
+            )
+    elif (recoded := metadata.get("censored")) is not None:  # by `Surv.from_arrays`
         meaning = Meaning(sort_causes(label for label in labels if label != 0), recoded)
     else:
         counts = _count(codes, labels, duration)
@@ -262,12 +268,6 @@ def _recode_censored(
     return events, {"censored": (0, *(c for c in meaning.censored if c not in {0, *causes}))}
 
 
-def _recoded_labels(y: Any) -> tuple[Any, ...] | None:
-    """Return the labels that `Surv` has recoded as censored; None if it was given none."""
-    metadata = y.dtype.metadata if isinstance(y, np.ndarray) else None
-    return None if metadata is None else metadata.get("censored")
-
-
 def _checked_labels(
     events: NDArray[Any], censored: Any, first_row: int
 ) -> tuple[NDArray[np.int64], list[Any]]:
@@ -291,8 +291,8 @@ def _checked_labels(
 
 def _refuse_invalid(codes: NDArray[Any], raw: list[Any], labels: list[Any], first_row: int) -> None:
     missing = np.array([label is None for label in labels], dtype=bool)
-    invalid = np.array([_is_invalid(label) for label in labels], dtype=bool)
-    bad = (missing if missing.any() else invalid)[codes]
+    valid = [isinstance(label, str) or (isinstance(label, int) and label >= 0) for label in labels]
+    bad = (missing if missing.any() else ~np.array(valid, dtype=bool))[codes]
     if not bad.any():
         return
     first = int(np.flatnonzero(bad)[0])
@@ -316,10 +316,6 @@ def _refuse_invalid(codes: NDArray[Any], raw: list[Any], labels: list[Any], firs
     )
 
 
-def _is_invalid(label: Any) -> bool:
-    return not (isinstance(label, str) or (isinstance(label, int) and label >= 0))
-
-
 def _count(
     codes: NDArray[np.int64], labels: Sequence[Any], duration: NDArray[np.float64]
 ) -> LabelCounts:
@@ -330,17 +326,6 @@ def _count(
     np.maximum.at(longest, codes, duration)
     columns = zip(*(values.tolist() for values in (n, total, shortest, longest)), strict=True)
     return LabelCounts(zip(labels, (Followed(*column) for column in columns), strict=True))
-
-
-def _refuse_both(meaning: Meaning) -> None:
-    """Refuse labels that are both causes and named as censored."""
-    both = [label for label in meaning.censored if label in meaning.causes]
-    if both:
-        raise DataError(
-            f"a label must be a cause or mean censored; {both} was a cause in the fit. Code the "
-            "events as there: Surv.from_arrays(event, duration, censored=...) gives 0 to those "
-            "who are censored."
-        )
 
 
 def _event_numbers(labels: Sequence[Any], meaning: Meaning) -> NDArray[np.int64]:

@@ -28,8 +28,8 @@ def columns_by_name(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         )
     columns = _named_columns(y)
     names = list(columns)
-    if len(names) == 2 and _follows_scikit_survival(columns):
-        return columns[names[0]], columns[names[1]]
+    if [column.dtype.kind for column in columns.values()] in (["b", "f"], ["b", "i"], ["b", "u"]):
+        return columns[names[0]], columns[names[1]]  # scikit-survival's: a boolean and a number
     duration_names = [name for name in names if name in DURATION_NAMES]
     if "event" not in names or len(duration_names) != 1 or len(names) != 2:
         seen = f"y must have exactly two columns, event and duration (or time); got {names}."
@@ -56,17 +56,10 @@ def _named_columns(y: Any) -> dict[str, NDArray[Any]]:
 
 
 def _column_of(series: Any) -> NDArray[Any]:
-    if series.dtype.is_numeric() or series.dtype == nw.Boolean:
-        return np.asarray(series.to_numpy())
-    if series.dtype.is_temporal() and series.implementation.is_pandas():
+    dates = series.dtype.is_temporal() and series.implementation.is_pandas()
+    if dates or series.dtype.is_numeric() or series.dtype == nw.Boolean:
         return np.asarray(series.to_numpy())
     return np.array([*series.to_list(), None], dtype=object)[:-1]  # lists stay in their cells
-
-
-def _follows_scikit_survival(columns: dict[str, NDArray[Any]]) -> bool:
-    """Check whether the first of two columns is boolean and the second a number."""
-    first, second = columns.values()
-    return first.dtype.kind == "b" and second.dtype.kind in "fiu"
 
 
 def as_column(values: Any, name: str) -> NDArray[Any]:

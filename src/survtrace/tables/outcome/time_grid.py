@@ -78,11 +78,8 @@ def end_follow_up(outcome: Outcome, end: float) -> Outcome:
     ([3.0, 24.0, 24.0], [0, 1, 0])
     """
     late = outcome.duration > end
-    return replace(
-        outcome,
-        duration=np.minimum(outcome.duration, end),
-        event=np.where(late, 0, outcome.event),
-    )
+    event, duration = np.where(late, 0, outcome.event), np.minimum(outcome.duration, end)
+    return replace(outcome, duration=duration, event=event)
 
 
 class StayScale(NamedTuple):
