@@ -158,8 +158,8 @@ def score_rows(
     >>> from survtrace.metrics import censoring_survival
     >>> outcome = Outcome(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1, 2, 0, 1]), (1, 2))
     >>> times, half = np.array([1.0, 2.0]), np.full((4, 2, 2), 0.5)
-    >>> known = {"horizons": times[1:], "grid": times, "censoring": censoring_survival(outcome)}
-    >>> rows = score_rows(outcome, half, times, [1, 2], **known, scores=["Brier", "IBS"])
+    >>> when = {"horizons": times[1:], "grid": times, "censoring": censoring_survival(outcome)}
+    >>> rows = score_rows(outcome, half, times, [1, 2], **when, scores=["Brier", "IBS"])
     >>> [(row.cause, row.score, row.value) for row in rows]
     [(1, 'Brier', 0.25), (1, 'IBS', 0.25), (2, 'Brier', 0.25), (2, 'IBS', 0.25)]
     """
@@ -172,14 +172,14 @@ def score_rows(
     }
     drawn = {"n_resamples": n_resamples, "random_state": random_state}
     for k, cause in enumerate(causes):
-        known: dict[str, Any] = {"cause": cause, "y_train": censoring}
+        weights: dict[str, Any] = {"cause": cause, "y_train": censoring}
         if "observed" in scores:
             observed = bootstrap(_observed, outcome, times=horizons, cause=cause, **drawn)
         for j, horizon in enumerate(horizons.tolist()):
             estimate = incidence[:, k, column[horizon]]
             for name in scores:
                 if name in weighted:
-                    score = weighted[name](outcome, estimate, horizon, **known)
+                    score = weighted[name](outcome, estimate, horizon, **weights)
                     rows.append(_row(cause, name, horizon, score))
                 elif name == "predicted":
                     rows.append(_row(cause, name, horizon, Score.of_mean(estimate, bounded=True)))
@@ -188,7 +188,7 @@ def score_rows(
                     rows.append(Row(cause, name, horizon, *ends))
         if "IBS" in scores:
             curves = incidence[:, k, on_grid]
-            score = integrated_brier_score(outcome, curves, grid, ties=ties, **known)
+            score = integrated_brier_score(outcome, curves, grid, ties=ties, **weights)
             rows.append(_row(cause, "IBS", None, score))
     return rows
 
