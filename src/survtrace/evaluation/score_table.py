@@ -98,14 +98,14 @@ def evaluate(
     elif not isinstance(y_train, CensoringSurvival):
         y_train = read_scored(est, None, y_train)[1]
     censoring = read_weights(y_train, outcome).censoring
-    asked = default_horizons(outcome) if horizons is None else _checked(horizons, outcome)
+    chosen = default_horizons(outcome) if horizons is None else _checked(horizons, outcome)
     grid = censoring.usable(est.score_times_)
-    times = np.concatenate([asked, grid])
+    times = np.concatenate([chosen, grid])
     incidence = est.predict_cumulative_incidence(X, times)
     require_same_subjects(len(incidence), outcome)
     drawn = {"n_resamples": n_resamples, "random_state": random_state}
     return score_table(
-        score_rows(outcome, incidence, times, est.causes_, asked, grid, censoring, **drawn)
+        score_rows(outcome, incidence, times, est.causes_, chosen, grid, censoring, **drawn)
     )
 
 
@@ -204,13 +204,13 @@ def default_horizons(outcome: Outcome) -> Floats:
 
 
 def _checked(horizons: ArrayLike, outcome: Outcome) -> Floats:
-    asked, end = read_times(horizons), outcome.duration.max()
-    if not ((asked > 0) & (asked <= end)).all():
+    times, end = read_times(horizons), outcome.duration.max()
+    if not ((times > 0) & (times <= end)).all():
         raise DataError(
             f"horizons must lie after 0 and within the follow-up of the scored subjects, which "
-            f"ends at {end:g}; got {asked.tolist()}."
+            f"ends at {end:g}; got {times.tolist()}."
         )
-    return asked
+    return times
 
 
 def _observed(outcome: Outcome, *, times: Floats, cause: Any) -> Floats:
