@@ -19,7 +19,7 @@ from survtrace.datasets import FLCHAIN_CAUSES, load_flchain
 from survtrace.estimator import SurvTRACE
 from survtrace.evaluation.score_table import score_rows, score_table
 from survtrace.explain import permutation_importance
-from survtrace.metrics import CensoringSurvival, calibration_curve, censoring_survival
+from survtrace.metrics import calibration_curve, censoring_survival
 from survtrace.plots import (
     COLOURS,
     plot_calibration,
@@ -45,51 +45,34 @@ def run_demo(folder: Path, console: Console) -> pd.DataFrame:
         f"flchain: {len(X)} people, {X.shape[1]} covariates, four competing causes of death; "
         f"{len(train)} to learn from, {len(test)} to score on."
     )
-    est = SurvTRACE(random_state=0, **DEFAULTS).fit(X.iloc[train], y.iloc[train])
+    training = X.iloc[train], y.iloc[train]
+    est = SurvTRACE(random_state=0, **DEFAULTS).fit(*training)
+    best = est.history_[est.history_["improved"]].groupby("member")["epoch"].max().astype(int)
     console.print(
         f"SurvTRACE: {est.n_members} members trained together in "
         f"{time.perf_counter() - began:.0f} s, stopped after epochs "
-        f"{', '.join(str(epoch) for epoch in _best_epochs(est.history_))}."
+        f"{', '.join(map(str, best))}."
     )
-    methods = {"SurvTRACE": est, **_baselines(X.iloc[train], y.iloc[train])}
-    X, y, censoring = X.iloc[test], y.iloc[test], censoring_survival(y.iloc[train])
-    times = np.append(est.score_times_, est.median_event_time_)
-    incidences = {
-        name: method.predict_cumulative_incidence(X, times) for name, method in methods.items()
+    methods: dict[str, Any] = {
+        "SurvTRACE": est,
+        "Aalen-Johansen": AalenJohansen().fit(*training),
+        "cause-specific Cox": CauseSpecificCox(ridge="search", pool_below=10).fit(*training),
     }
-    scores = _score(incidences, times, y, est.causes_, censoring)
+    X, y, censoring = X.iloc[test], y.iloc[test], censoring_survival(training[1])
+    times = np.append(est.score_times_, est.median_event_time_)
+    # Of each cause: concordance at the last time, Brier score integrated over the others.
+    when, tables = (times, est.causes_, times[-1:], times[:-1], censoring), []
+    incidences = {}
+    for name, method in methods.items():
+        incidences[name] = method.predict_cumulative_incidence(X, times)
+        rows = score_rows(read_outcome(y), incidences[name], *when, scores=("C", "IBS"))
+        tables.append(score_table(rows).assign(method=name))
+    scores = pd.concat(tables, ignore_index=True)
     console.print(_table(scores, est.median_event_time_))
     for path in _draw(folder, est, X, y, incidences["SurvTRACE"][..., -1]):
         console.print(f"wrote {path}")
     console.print(f"done in {time.perf_counter() - began:.0f} s")
     return scores
-
-
-def _best_epochs(history: pd.DataFrame) -> list[int]:
-    return [int(epoch) for epoch in history[history["improved"]].groupby("member")["epoch"].max()]
-
-
-def _baselines(X: pd.DataFrame, y: pd.DataFrame) -> dict[str, Any]:
-    cox = CauseSpecificCox(ridge="search", pool_below=10)
-    return {"Aalen-Johansen": AalenJohansen().fit(X, y), "cause-specific Cox": cox.fit(X, y)}
-
-
-def _score(
-    incidences: dict[str, Any],
-    times: NDArray[np.float64],
-    y: pd.DataFrame,
-    causes: list[Any],
-    censoring: CensoringSurvival,
-) -> pd.DataFrame:
-    """Each cause: concordance at the last time, Brier score integrated over the others."""
-    known = (times, causes, times[-1:], times[:-1], censoring)
-    tables = [
-        score_table(score_rows(read_outcome(y), incidence, *known, scores=("C", "IBS"))).assign(
-            method=name
-        )
-        for name, incidence in incidences.items()
-    ]
-    return pd.concat(tables, ignore_index=True)
 
 
 def _table(scores: pd.DataFrame, horizon: float) -> Table:
@@ -134,18 +117,13 @@ def _draw(
         yield path
 
 
-def _patients(est: SurvTRACE, X: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Choose three people: of low, middle and high predicted risk."""
-    order = np.argsort(est.predict(X))
-    places = {"low": 0.1, "middle": 0.5, "high": 0.9}
-    return [(name, X.iloc[[order[int(p * len(order))]]]) for name, p in places.items()]
-
-
 def _draw_patients(est: SurvTRACE, X: pd.DataFrame) -> Any:
+    """Draw the curves of three people: of low, middle and high predicted risk."""
     import matplotlib.pyplot as plt
 
-    days = np.linspace(0, est.time_grid_[-1], 200)
-    patients, causes = _patients(est, X), [FLCHAIN_CAUSES[cause] for cause in est.causes_]
+    order, places = np.argsort(est.predict(X)), {"low": 0.1, "middle": 0.5, "high": 0.9}
+    patients = [(name, X.iloc[[order[int(p * len(order))]]]) for name, p in places.items()]
+    days, causes = np.linspace(0, est.time_grid_[-1], 200), [FLCHAIN_CAUSES[c] for c in est.causes_]
     figure, axes = plt.subplots(
         2, len(patients), figsize=(11, 6.4), layout="constrained", sharex=True, sharey="row"
     )
@@ -212,11 +190,7 @@ def _draw_calibration(est: SurvTRACE, y: pd.DataFrame, incidence: NDArray[np.flo
     )
     for k, (curve, ax) in enumerate(zip(curves, np.atleast_1d(axes), strict=True)):
         plot_calibration(
-            **vars(curve),
-            colour=COLOURS[k],
-            limit=end,
-            title=FLCHAIN_CAUSES[est.causes_[k]],
-            ax=ax,
+            **vars(curve), colour=COLOURS[k], limit=end, title=FLCHAIN_CAUSES[est.causes_[k]], ax=ax
         )
         if k:
             ax.set_ylabel("")

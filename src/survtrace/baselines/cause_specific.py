@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from survtrace.baselines.contract import Floats, OneCauseBaseline
+from survtrace.baselines.contract import Floats, OneCauseBaseline, in_chunks
 from survtrace.baselines.cox import CoxPH
 from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.outcome.outcome import Outcome, read_outcome
@@ -78,14 +78,10 @@ class CauseSpecific:
 
     def predict_cumulative_incidence(self, X: Any, times: ArrayLike, cause: Any = None) -> Floats:
         """Shape (subject, cause, time), or (subject, time) for one cause."""
-        table, asked = open_table(X), np.asarray(times, dtype=np.float64)
-        width = len(self.causes_) * (len(self.event_times_) + len(asked))
-        size = max(1, min(1000, CHUNK_NUMBERS // width))
-        chunks = [
-            self._incidence(table[first : first + size], asked)
-            for first in range(0, len(table), size)
-        ]
-        incidence = np.concatenate(chunks)
+        table, times = open_table(X), np.asarray(times, dtype=np.float64)
+        width = len(self.causes_) * (len(self.event_times_) + len(times))
+        chunks = in_chunks(table, max(1, min(1000, CHUNK_NUMBERS // width)))
+        incidence = np.concatenate([self._incidence(chunk, times) for chunk in chunks])
         return incidence if cause is None else incidence[:, self.causes_.index(cause)]
 
     def predict_survival_function(self, X: Any, times: ArrayLike) -> Floats:

@@ -29,10 +29,7 @@ class CompetingRiskForest(Baseline):
         Trees grown at the same time, and seed.
     """
 
-    search_space: ClassVar = {
-        "min_samples_leaf": (3, 15, 50),
-        "max_features": ("sqrt", 0.5),
-    }
+    search_space: ClassVar = {"min_samples_leaf": (3, 15, 50), "max_features": ("sqrt", 0.5)}
 
     n_estimators: int = 200
     max_depth: int | None = 15

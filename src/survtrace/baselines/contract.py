@@ -120,7 +120,7 @@ def linear_values(knots: Floats, curves: Floats, times: Floats) -> Floats:
     return curves[..., place - 1] * (1 - share) + curves[..., place] * share
 
 
-def in_chunks(design: Floats, size: int) -> Iterator[Floats]:
-    """The subjects, ``size`` at a time, so that whole curves of a large table fit in memory."""
-    for first in range(0, len(design), size):
-        yield design[first : first + size]
+def in_chunks(rows: Any, size: int) -> Iterator[Any]:
+    """Yield the rows, ``size`` at a time, so that whole curves of a large table fit in memory."""
+    for first in range(0, len(rows), size):
+        yield rows[first : first + size]

@@ -157,7 +157,8 @@ def search_ridge(design: Floats, outcome: Outcome, ridges: Sequence[float] = RID
     """Choose a ridge by the cross-validated partial likelihood.
 
     A fold's contribution is the likelihood of all rows minus that of the rows without it, at
-    the coefficients learned without it. Folds are drawn by position, stratified by event.
+    the coefficients learned without it. Events and censored are dealt out to folds in a fixed
+    random order.
 
     Examples
     --------
@@ -167,7 +168,10 @@ def search_ridge(design: Floats, outcome: Outcome, ridges: Sequence[float] = RID
     >>> search_ridge(design, Outcome(duration, np.ones(200, dtype=np.int64), (1,)))
     1.0
     """
-    folds = _folds(outcome.event)
+    order = np.random.default_rng(0).permutation(len(outcome))
+    by_event = order[np.argsort(outcome.event[order], kind="stable")]
+    folds = np.zeros_like(outcome.event)
+    folds[by_event] = np.arange(len(outcome)) % FOLDS
     whole = PartialLikelihood(design, outcome)
     gained = np.zeros(len(ridges))
     for fold in range(FOLDS):
@@ -180,15 +184,6 @@ def search_ridge(design: Floats, outcome: Outcome, ridges: Sequence[float] = RID
             coefficients = part.maximise(ridge, coefficients)
             gained[j] += whole.value(coefficients) - part.value(coefficients)
     return float(ridges[int(np.argmax(gained))])
-
-
-def _folds(event: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A fold for each subject; events and censored are dealt out in a fixed random order."""
-    order = np.random.default_rng(0).permutation(len(event))
-    by_event = order[np.argsort(event[order], kind="stable")]
-    folds = np.empty(len(event), dtype=np.int64)
-    folds[by_event] = np.arange(len(event)) % FOLDS
-    return folds
 
 
 def sksurv_target(outcome: Outcome) -> NDArray[np.void]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Literal
@@ -80,16 +80,17 @@ class DeepSurvivalMachines(Baseline):
             self._train(subjects, held_out)
 
     def _train(self, subjects: tuple[Tensor, ...], held_out: NDArray[np.bool_]) -> None:
-        learned, kept = np.flatnonzero(~held_out), np.flatnonzero(held_out)
+        learning, validation = np.flatnonzero(~held_out), np.flatnonzero(held_out)
         optimizer = torch.optim.Adam(self.network_.parameters(), lr=self.lr)
         best, best_loss, idle = copy.deepcopy(self.network_.state_dict()), np.inf, 0
         for _ in range(self.max_epochs):
-            for batch in _batches(learned, self.batch_size):
+            shuffled = learning[torch.randperm(len(learning)).numpy()]
+            for batch in in_chunks(shuffled, self.batch_size):
                 optimizer.zero_grad()
                 self._loss(*(part[batch] for part in subjects)).backward()  # type: ignore[no-untyped-call]
                 optimizer.step()
             with torch.no_grad():
-                loss = float(self._loss(*(part[kept] for part in subjects)))
+                loss = float(self._loss(*(part[validation] for part in subjects)))
             if loss < best_loss:
                 best, best_loss, idle = copy.deepcopy(self.network_.state_dict()), loss, 0
             else:
@@ -176,9 +177,3 @@ def _lognormal(log_time: Tensor, log_shape: Tensor, log_rate: Tensor) -> tuple[T
     position = (log_time + log_rate) / log_shape.exp()
     log_density = -log_shape - log_time - position.square() / 2 - np.log(2 * np.pi) / 2
     return log_density, torch.special.log_ndtr(-position)
-
-
-def _batches(rows: NDArray[np.int64], size: int) -> Iterator[NDArray[np.int64]]:
-    shuffled = rows[torch.randperm(len(rows)).numpy()]
-    for first in range(0, len(rows), size):
-        yield shuffled[first : first + size]

@@ -62,7 +62,11 @@ class Design:
         levels, pools = self._levels()
         pooled = levels & (counts < pool_below)
         if max_columns is not None:
-            pooled |= self._beyond(counts, levels, pooled, pools, max_columns)
+            # Pool the rarest levels that would be columns beyond the limit.
+            free = levels & ~pooled & (counts > 0)
+            n_others = int((counts[~levels] > 0).sum()) + len(np.unique(pools[levels]))
+            rarest = np.flatnonzero(free)[np.argsort(counts[free], kind="stable")]
+            pooled[rarest[: max(0, n_others + len(rarest) - max_columns)]] = True
         self.n_pooled = int((pooled & (counts > 0)).sum())
         self._column_of = np.where(pooled, pools, self._column_of)
         counts = np.asarray(abs(self._sparse(table)).sum(axis=0)).ravel()
@@ -83,25 +87,9 @@ class Design:
         levels, pools = np.zeros(first_rows[-1], dtype=bool), np.zeros(first_rows[-1], np.int64)
         for first, column in zip(first_rows.tolist(), self.encoding.columns, strict=False):
             if isinstance(column, Categories):
-                own = slice(first + column.n_silent, first + column.n_rows)
-                levels[own], pools[own] = True, first + column.n_silent - 1
+                rows = slice(first + column.n_silent, first + column.n_rows)
+                levels[rows], pools[rows] = True, first + column.n_silent - 1
         return levels, pools
-
-    @staticmethod
-    def _beyond(
-        counts: NDArray[np.float64],
-        levels: NDArray[np.bool_],
-        pooled: NDArray[np.bool_],
-        pools: NDArray[np.int64],
-        max_columns: int,
-    ) -> NDArray[np.bool_]:
-        """Mark the rarest levels that would be columns beyond the limit."""
-        free = levels & ~pooled & (counts > 0)
-        n_columns = int((counts[~levels] > 0).sum() + free.sum()) + len(np.unique(pools[levels]))
-        rarest = np.flatnonzero(free)[np.argsort(counts[free], kind="stable")]
-        marks = np.zeros(len(counts), dtype=bool)
-        marks[rarest[: max(0, n_columns - max_columns)]] = True
-        return marks
 
 
 def independent_columns(design: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -132,12 +132,8 @@ class PycoxNetwork(Baseline):
 class DeepSurv(PycoxNetwork, OneCauseBaseline):
     """Proportional hazards with a network for the log hazard ratio; one cause.
 
-    Katzman et al. 2018. Breslow's baseline is taken over all training rows.
-
-    Parameters
-    ----------
-    others
-        As for `PycoxNetwork`.
+    Katzman et al. 2018. Breslow's baseline is taken over all training rows. Settings are those
+    of `PycoxNetwork`.
     """
 
     def _train(self, pycox: Any, inputs: Inputs, outcome: Outcome, held_out: Mask) -> None:
@@ -177,11 +173,7 @@ class DeepHit(PycoxNetwork):
         As for `PycoxNetwork`.
     """
 
-    search_space: ClassVar = {
-        "n_intervals": (10, 30),
-        "alpha": (0.2, 0.8),
-        "dropout": (0.1, 0.5),
-    }
+    search_space: ClassVar = {"n_intervals": (10, 30), "alpha": (0.2, 0.8), "dropout": (0.1, 0.5)}
 
     nodes: Sequence[int] = (32, 32)
     n_intervals: int = 10
@@ -191,7 +183,7 @@ class DeepHit(PycoxNetwork):
     def _train(self, pycox: Any, inputs: Inputs, outcome: Outcome, held_out: Mask) -> None:
         self.cuts_ = event_quantiles(outcome, self.n_intervals)
         interval = discrete_interval(outcome, self.cuts_)
-        known = interval >= 0  # censored before the first cut: no part in either loss
+        seen = interval >= 0  # censored before the first cut: no part in either loss
         shape = (len(outcome.causes), len(self.cuts_))
         network = torch.nn.Sequential(
             self._perceptron(inputs.shape[1], int(np.prod(shape))), torch.nn.Unflatten(1, shape)
@@ -199,7 +191,7 @@ class DeepHit(PycoxNetwork):
         trainer = pycox.DeepHit(
             network, self._adam(), device="cpu", alpha=self.alpha, sigma=self.sigma
         )
-        self._loop(trainer, inputs[known], (interval[known], outcome.event[known]), held_out[known])
+        self._loop(trainer, inputs[seen], (interval[seen], outcome.event[seen]), held_out[seen])
 
     def _incidence(self, design: Floats, times: Floats) -> Floats:
         logits = torch.from_numpy(self._outputs(design))

@@ -34,10 +34,7 @@ class RandomSurvivalForest(OneCauseBaseline):
         Trees grown at the same time, and seed.
     """
 
-    search_space: ClassVar = {
-        "min_samples_leaf": (3, 15, 50),
-        "max_features": ("sqrt", 0.5),
-    }
+    search_space: ClassVar = {"min_samples_leaf": (3, 15, 50), "max_features": ("sqrt", 0.5)}
 
     n_estimators: int = 200
     min_samples_leaf: int = 15

@@ -29,10 +29,7 @@ class SurvivalBoost(Baseline):
         As for `Baseline`; seed of the times drawn and of the trees.
     """
 
-    search_space: ClassVar = {
-        "learning_rate": (0.02, 0.05),
-        "max_leaf_nodes": (10, 31),
-    }
+    search_space: ClassVar = {"learning_rate": (0.02, 0.05), "max_leaf_nodes": (10, 31)}
 
     n_iter: int = 100
     learning_rate: float = 0.05

@@ -43,17 +43,6 @@ def looks_learned(est: Any, outcome: Outcome) -> bool:
     duration. A table whose censoring survival is the same is taken for these rows. So is one whose
     durations are all among those remembered (or hold them all), unless that can be chance: the
     share of durations moved by one step that are still among them says how likely it is.
-
-    Examples
-    --------
-    >>> from survtrace import SurvTRACE
-    >>> from survtrace.tables.outcome.outcome import read_outcome
-    >>> from survtrace.datasets import make_cohort
-    >>> X, y = make_cohort(300, random_state=0)
-    >>> est = SurvTRACE(n_members=2, max_epochs=1, random_state=0, verbose=False)
-    >>> est = est.fit(X[:200], y[:200])
-    >>> looks_learned(est, read_outcome(y[:200])), looks_learned(est, read_outcome(y[200:]))
-    (True, False)
     """
     followed = outcome.take(outcome.duration > 0)
     here, there = censoring_survival(followed), est.censoring_

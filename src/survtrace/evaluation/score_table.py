@@ -98,14 +98,14 @@ def evaluate(
     elif not isinstance(y_train, CensoringSurvival):
         y_train = read_scored(est, None, y_train)[1]
     censoring = read_weights(y_train, outcome).censoring
-    asked = default_horizons(outcome) if horizons is None else _checked(horizons, outcome)
+    chosen = default_horizons(outcome) if horizons is None else _checked(horizons, outcome)
     grid = censoring.usable(est.score_times_)
-    times = np.concatenate([asked, grid])
+    times = np.concatenate([chosen, grid])
     incidence = est.predict_cumulative_incidence(X, times)
     require_same_subjects(len(incidence), outcome)
     drawn = {"n_resamples": n_resamples, "random_state": random_state}
     return score_table(
-        score_rows(outcome, incidence, times, est.causes_, asked, grid, censoring, **drawn)
+        score_rows(outcome, incidence, times, est.causes_, chosen, grid, censoring, **drawn)
     )
 
 
@@ -158,8 +158,8 @@ def score_rows(
     >>> from survtrace.metrics import censoring_survival
     >>> outcome = Outcome(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1, 2, 0, 1]), (1, 2))
     >>> times, half = np.array([1.0, 2.0]), np.full((4, 2, 2), 0.5)
-    >>> known = {"horizons": times[1:], "grid": times, "censoring": censoring_survival(outcome)}
-    >>> rows = score_rows(outcome, half, times, [1, 2], **known, scores=["Brier", "IBS"])
+    >>> when = {"horizons": times[1:], "grid": times, "censoring": censoring_survival(outcome)}
+    >>> rows = score_rows(outcome, half, times, [1, 2], **when, scores=["Brier", "IBS"])
     >>> [(row.cause, row.score, row.value) for row in rows]
     [(1, 'Brier', 0.25), (1, 'IBS', 0.25), (2, 'Brier', 0.25), (2, 'IBS', 0.25)]
     """
@@ -172,14 +172,14 @@ def score_rows(
     }
     drawn = {"n_resamples": n_resamples, "random_state": random_state}
     for k, cause in enumerate(causes):
-        known: dict[str, Any] = {"cause": cause, "y_train": censoring}
+        weights: dict[str, Any] = {"cause": cause, "y_train": censoring}
         if "observed" in scores:
             observed = bootstrap(_observed, outcome, times=horizons, cause=cause, **drawn)
         for j, horizon in enumerate(horizons.tolist()):
             estimate = incidence[:, k, column[horizon]]
             for name in scores:
                 if name in weighted:
-                    score = weighted[name](outcome, estimate, horizon, **known)
+                    score = weighted[name](outcome, estimate, horizon, **weights)
                     rows.append(_row(cause, name, horizon, score))
                 elif name == "predicted":
                     rows.append(_row(cause, name, horizon, Score.of_mean(estimate, bounded=True)))
@@ -188,7 +188,7 @@ def score_rows(
                     rows.append(Row(cause, name, horizon, *ends))
         if "IBS" in scores:
             curves = incidence[:, k, on_grid]
-            score = integrated_brier_score(outcome, curves, grid, ties=ties, **known)
+            score = integrated_brier_score(outcome, curves, grid, ties=ties, **weights)
             rows.append(_row(cause, "IBS", None, score))
     return rows
 
@@ -204,13 +204,13 @@ def default_horizons(outcome: Outcome) -> Floats:
 
 
 def _checked(horizons: ArrayLike, outcome: Outcome) -> Floats:
-    asked, end = read_times(horizons), outcome.duration.max()
-    if not ((asked > 0) & (asked <= end)).all():
+    times, end = read_times(horizons), outcome.duration.max()
+    if not ((times > 0) & (times <= end)).all():
         raise DataError(
             f"horizons must lie after 0 and within the follow-up of the scored subjects, which "
-            f"ends at {end:g}; got {asked.tolist()}."
+            f"ends at {end:g}; got {times.tolist()}."
         )
-    return asked
+    return times
 
 
 def _observed(outcome: Outcome, *, times: Floats, cause: Any) -> Floats:

@@ -68,15 +68,15 @@ def partial_dependence(
     if covariate not in frame:
         raise DataError(f"covariate must be one of {list(frame)}; got {covariate!r}.")
     causes = est.causes_ if cause is None else [read_cause(est, cause)]
-    asked = _occurring(frame[covariate]) if values is None else list(values)
-    alike = (frame.assign(**{covariate: value}) for value in asked)
+    grid = _occurring(frame[covariate]) if values is None else list(values)
+    alike = (frame.assign(**{covariate: value}) for value in grid)
     incidence = np.stack([est.predict_cumulative_incidence(all_, [time])[..., 0] for all_ in alike])
     low, high = np.quantile(incidence, [outside, 1 - outside], axis=1)
     mean = incidence.mean(axis=1)
     columns = {"incidence": mean, "low": low, "high": high}
     of_cause = {label: list(est.causes_).index(label) for label in causes}
     tables = [
-        pd.DataFrame({"cause": label, "value": asked, **{n: c[:, k] for n, c in columns.items()}})
+        pd.DataFrame({"cause": label, "value": grid, **{n: c[:, k] for n, c in columns.items()}})
         for label, k in of_cause.items()
     ]
     return pd.concat(tables, ignore_index=True)

@@ -24,14 +24,14 @@ def read_frame(est: Any, X: Any) -> pd.DataFrame:
     whole = table.to_native()
     if not isinstance(whole, pd.DataFrame):
         whole = pd.DataFrame(table.to_dict(as_series=False))
-    known = list(getattr(est, "feature_names_in_", whole.columns))
-    missing = [name for name in known if name not in whole]
+    names = list(getattr(est, "feature_names_in_", whole.columns))
+    missing = [name for name in names if name not in whole]
     if missing:
         raise DataError(
-            f"X must have the {len(known)} columns seen in fit; missing: {missing}. Add or rename "
+            f"X must have the {len(names)} columns seen in fit; missing: {missing}. Add or rename "
             "them."
         )
-    return whole[known]
+    return whole[names]
 
 
 def read_cause(est: Any, cause: Any) -> Any:

@@ -21,13 +21,7 @@ from survtrace.tables.outcome.pairing import read_scored
 
 
 def permutation_importance(
-    est: Any,
-    X: Any,
-    y: Any,
-    *,
-    n_repeats: int = 5,
-    random_state: Any = None,
-    level: float = 0.95,
+    est: Any, X: Any, y: Any, *, n_repeats: int = 5, random_state: Any = None, level: float = 0.95
 ) -> pd.DataFrame:
     """How much worse each cause's integrated Brier score gets when a covariate is shuffled.
 
@@ -85,10 +79,9 @@ def permutation_importance(
             warnings.simplefilter("ignore", DataWarning)  # said of the whole table already
             broken = [scores(frame.assign(**{name: frame[name].array[order]})) for order in orders]
         for k, cause in enumerate(est.causes_):
-            gaps = [
-                Score(each[k] - whole[k], each[k].influence - whole[k].influence) for each in broken
-            ]
-            mean, error = float(np.mean(gaps)), _shuffled_error(gaps, orders)
+            influences = np.array([each[k].influence - whole[k].influence for each in broken])
+            mean = float(np.mean([each[k] - whole[k] for each in broken]))
+            error = _shuffled_error(influences, orders)
             rows.append((k, cause, name, mean, mean - reach * error, mean + reach * error))
     table = pd.DataFrame(rows, columns=["k", "cause", "covariate", "importance", "low", "high"])
     table = table.sort_values(["k", "importance"], ascending=[True, False], ignore_index=True)
@@ -111,18 +104,18 @@ def _brier_scores(est: Any, outcome: Outcome) -> Callable[[pd.DataFrame], list[S
     return scores
 
 
-def _shuffled_error(gaps: list[Score], orders: list[NDArray[np.int64]]) -> float:
+def _shuffled_error(scored: NDArray[np.float64], orders: list[NDArray[np.int64]]) -> float:
     """Standard error of the mean of paired differences under shuffles.
 
     A difference is the sum of a part of the subject who is scored, a part of the subject whose
     value it got, and noise. Averages over shuffles by the one and by the other estimate the first
     two parts; what the noise adds to their squares more than it adds to the mean is taken off.
+    ``scored`` holds the influences on each difference, shape (shuffle, subject).
     """
-    scored = np.array([gap.influence for gap in gaps])
     lent = np.empty_like(scored)
-    for row, order, own in zip(lent, orders, scored, strict=True):
-        row[order] = own
+    for row, order, influence in zip(lent, orders, scored, strict=True):
+        row[order] = influence
     scored_part, lent_part = scored.mean(axis=0), lent.mean(axis=0)
-    excess = (scored**2).sum(axis=1).mean() / len(gaps)
+    excess = (scored**2).sum(axis=1).mean() / len(scored)
     variance = ((scored_part + lent_part) ** 2).sum() - excess
     return float(np.sqrt(max(variance, (scored_part**2).sum())))

@@ -75,10 +75,20 @@ def attributions(
     if n_permutations < 1:
         raise SettingError(f"n_permutations must be 1 or more; got {n_permutations}.")
     frame = read_frame(est, X)
-    shap, label = _shap(), read_cause(est, cause)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # importing shap, it greets matplotlib with some
+        shap = require("shap", "explain", "attributions need")
+    label = read_cause(est, cause)
     rng = np.random.default_rng(random_state)
     others = _background(est, frame, background, rng)
-    coded = {name: _codes(others[name], frame[name]) for name in frame.columns}
+    # Every value by its place among the distinct ones of its column. The others come first, since
+    # shap compares codes up to a hundred-thousandth of theirs.
+    coded = {
+        name: pd.factorize(
+            pd.Series([*others[name].tolist(), *frame[name].tolist()]), use_na_sentinel=False
+        )
+        for name in frame.columns
+    }
     codes = np.column_stack([places for places, _ in coded.values()]).astype(np.float64)
 
     def incidence(rows: Floats) -> Floats:
@@ -119,15 +129,6 @@ def _background(
     return others
 
 
-def _codes(others: pd.Series, own: pd.Series) -> tuple[NDArray[np.int64], Any]:
-    """Every value of two columns by its place among the distinct ones, and these.
-
-    The others come first, since shap compares codes up to a hundred-thousandth of theirs.
-    """
-    values = pd.Series([*others.tolist(), *own.tolist()])
-    return pd.factorize(values, use_na_sentinel=False)
-
-
 @contextmanager
 def _global_seed_put_back() -> Iterator[None]:
     """Leave numpy's global generator as it was; shap seeds it."""
@@ -136,10 +137,3 @@ def _global_seed_put_back() -> Iterator[None]:
         yield
     finally:
         np.random.set_state(before)  # noqa: NPY002
-
-
-def _shap() -> Any:
-    """Import shap, which greets matplotlib with warnings."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return require("shap", "explain", "attributions need")

@@ -31,12 +31,7 @@ from survtrace.metrics.concordance import (
     concordance_cause_specific,
     concordance_paper,
 )
-from survtrace.metrics.nonparametric import (
-    StepFunction,
-    aalen_johansen,
-    kaplan_meier,
-    nelson_aalen,
-)
+from survtrace.metrics.nonparametric import StepFunction, aalen_johansen, kaplan_meier, nelson_aalen
 from survtrace.metrics.score import Score
 from survtrace.metrics.scorers import Scorer, auc_scorer, brier_scorer, concordance_scorer
 

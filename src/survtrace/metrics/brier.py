@@ -124,12 +124,7 @@ def integrated_brier_scores(
 
 
 def brier_score_survival(
-    y: Any,
-    survival: ArrayLike,
-    times: ArrayLike,
-    *,
-    y_train: Any = None,
-    ties: Ties = "left-limit",
+    y: Any, survival: ArrayLike, times: ArrayLike, *, y_train: Any = None, ties: Ties = "left-limit"
 ) -> Floats:
     """Brier score, at each time, of the probability of being free of events of any cause.
 
@@ -143,12 +138,7 @@ def brier_score_survival(
 
 
 def integrated_brier_score_survival(
-    y: Any,
-    survival: ArrayLike,
-    times: ArrayLike,
-    *,
-    y_train: Any = None,
-    ties: Ties = "left-limit",
+    y: Any, survival: ArrayLike, times: ArrayLike, *, y_train: Any = None, ties: Ties = "left-limit"
 ) -> Score:
     """Mean over time of `brier_score_survival`, by the trapezoidal rule over increasing times.
 

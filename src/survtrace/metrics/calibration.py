@@ -25,12 +25,7 @@ from survtrace.metrics.inputs import (
     read_probability,
     read_times,
 )
-from survtrace.metrics.nonparametric import (
-    StepFunction,
-    aalen_johansen,
-    event_table,
-    kaplan_meier,
-)
+from survtrace.metrics.nonparametric import StepFunction, aalen_johansen, event_table, kaplan_meier
 from survtrace.tables.outcome.outcome import Outcome
 
 FEWEST = 10  # events to be expected in a bin of a test
@@ -90,12 +85,7 @@ def calibration_curve(
 
 
 def aalen_johansen_calibration(
-    y: Any,
-    incidence: ArrayLike,
-    times: ArrayLike,
-    *,
-    cause: Any = None,
-    min_at_risk: float = 0.05,
+    y: Any, incidence: ArrayLike, times: ArrayLike, *, cause: Any = None, min_at_risk: float = 0.05
 ) -> float:
     """Squared gap between mean predicted incidence and Aalen-Johansen, averaged over time.
 
@@ -147,8 +137,8 @@ def _incidence_by(time: float, outcome: Outcome, label: Any) -> tuple[float, flo
         return np.nan, np.nan, np.nan
     value = float(aalen_johansen(outcome, label).at(time))
     variance = _variance(time, outcome, label)
-    known = float(((outcome.event > 0) | (outcome.duration >= time)).sum())
-    n = value * (1 - value) / variance if variance > 1e-12 else max(known, 1.0)
+    n_seen = float(((outcome.event > 0) | (outcome.duration >= time)).sum())
+    n = value * (1 - value) / variance if variance > 1e-12 else max(n_seen, 1.0)
     square = norm.ppf(0.975) ** 2
     centre = (value + square / (2 * n)) / (1 + square / n)
     half = np.sqrt(square * (value * (1 - value) / n + square / (4 * n**2))) / (1 + square / n)
@@ -159,15 +149,15 @@ def _variance(time: float, outcome: Outcome, label: Any) -> float:
     """Variance of the Aalen-Johansen estimate at a time (Marubini and Valsecchi 1995)."""
     table, curve = event_table(outcome), aalen_johansen(outcome, label)
     until = table.times <= time
-    at_risk, own = table.at_risk[until], table.events[outcome.cause_number(label) - 1, until]
+    at_risk, of_cause = table.at_risk[until], table.events[outcome.cause_number(label) - 1, until]
     every = table.events[:, until].sum(axis=0)
     free = kaplan_meier(outcome).before(table.times[until])
     rest = curve.at(time) - curve.at(table.times[until])
     left = np.maximum(at_risk - every, 1.0)  # nobody left: the rest is 0, too
     parts = (
         rest**2 * every / (at_risk * left)
-        + free**2 * own * (at_risk - own) / at_risk**3
-        - 2 * rest * free * own / at_risk**2
+        + free**2 * of_cause * (at_risk - of_cause) / at_risk**3
+        - 2 * rest * free * of_cause / at_risk**2
     )
     return float(parts.sum())
 
@@ -347,11 +337,11 @@ def _pool(expected: Floats) -> Floats:
 def _quadratic_form(gap: Floats, covariance: Floats) -> tuple[float, int]:
     """The chi-square statistic of a gap, and its degrees of freedom."""
     variances, directions = np.linalg.eigh(covariance)
-    known = variances > 1e-9 * max(variances[-1], 0.0)
-    if not known.any():  # nothing can happen, says the prediction
+    positive = variances > 1e-9 * max(variances[-1], 0.0)
+    if not positive.any():  # nothing can happen, says the prediction
         return (np.inf if np.abs(gap).max() > 0 else 0.0), 1
-    along = gap @ directions[:, known]
-    return float(np.sum(along**2 / variances[known])), int(known.sum())
+    along = gap @ directions[:, positive]
+    return float(np.sum(along**2 / variances[positive])), int(positive.sum())
 
 
 def _lower_edges(bins: int) -> Floats:

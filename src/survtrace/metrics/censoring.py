@@ -229,18 +229,10 @@ def read_weights(
     if isinstance(y_train, CensoringSurvival):
         return Weights(outcome, y_train, ties, cause=cause)
     label = None if cause is None else outcome.causes[cause - 1]
-    if y_train is None:
-        return Weights(outcome, censoring_survival(outcome, cause=label), ties, True, cause)
-    trained = read_outcome(y_train)
-    same = _same(trained, outcome)
-    return Weights(outcome, censoring_survival(trained, cause=label), ties, same, cause)
-
-
-def _same(first: Outcome, second: Outcome) -> bool:
-    """Whether two outcomes are those of the same subjects in the same order."""
-    return np.array_equal(first.duration, second.duration) and np.array_equal(
-        first.event, second.event
-    )
+    trained = outcome if y_train is None else read_outcome(y_train)
+    same_durations = np.array_equal(trained.duration, outcome.duration)
+    from_scored = same_durations and np.array_equal(trained.event, outcome.event)
+    return Weights(outcome, censoring_survival(trained, cause=label), ties, from_scored, cause)
 
 
 def usable_cases(

@@ -164,8 +164,16 @@ def bootstrap(
     outcome = read_outcome(y)
     arrays = [_with_rows(each, len(outcome)) for each in predictions]
     estimate = score(outcome, *arrays, **settings)
-    drawn = _resamples(score, outcome, arrays, n_resamples, random_state, settings)
-    return Bootstrap(estimate, *_error_and_interval(drawn, checked_level(level)), drawn)
+    if n_resamples < 2:
+        raise SettingError(f"n_resamples must be 2 or more; got {n_resamples}.")
+    rng, scores = np.random.default_rng(random_state), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # issued for the whole already
+        for _ in range(n_resamples):
+            rows = rng.integers(len(outcome), size=len(outcome))
+            scores.append(score(outcome.take(rows), *(a[rows] for a in arrays), **settings))
+    resamples = np.asarray(scores, dtype=np.float64)
+    return Bootstrap(estimate, *_error_and_interval(resamples, checked_level(level)), resamples)
 
 
 def paired_bootstrap(
@@ -194,19 +202,11 @@ def paired_bootstrap(
     def difference(outcome: Outcome, one: Floats, other: Floats, **chosen: Any) -> float:
         return float(score(outcome, one, **chosen)) - float(score(outcome, other, **chosen))
 
-    result = bootstrap(
-        difference,
-        y,
-        first,
-        second,
-        n_resamples=n_resamples,
-        level=level,
-        random_state=random_state,
-        **settings,
-    )
-    known = result.resamples[~np.isnan(result.resamples)]
-    beyond = min((known <= 0).sum(), (known >= 0).sum())
-    p_value = min(1.0, 2 * float(beyond + 1) / (len(known) + 1))
+    settings |= {"n_resamples": n_resamples, "level": level, "random_state": random_state}
+    result = bootstrap(difference, y, first, second, **settings)
+    defined = result.resamples[~np.isnan(result.resamples)]
+    beyond = min((defined <= 0).sum(), (defined >= 0).sum())
+    p_value = min(1.0, 2 * float(beyond + 1) / (len(defined) + 1))
     ends = float(result.low), float(result.high)
     return Comparison(result.estimate, float(result.standard_error), *ends, p_value)
 
@@ -219,27 +219,6 @@ def _with_rows(prediction: ArrayLike, n_subjects: int) -> NDArray[Any]:
             f"{array.shape}. Pass everything else by name, for example times=... or horizon=...."
         )
     return array
-
-
-def _resamples(
-    score: Callable[..., Any],
-    outcome: Outcome,
-    arrays: list[NDArray[Any]],
-    n_resamples: int,
-    random_state: Any,
-    settings: dict[str, Any],
-) -> Floats:
-    """Scores of resamples, without repeating for each the warnings given for the whole."""
-    if n_resamples < 2:
-        raise SettingError(f"n_resamples must be 2 or more; got {n_resamples}.")
-    rng = np.random.default_rng(random_state)
-    drawn = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)
-        for _ in range(n_resamples):
-            rows = rng.integers(len(outcome), size=len(outcome))
-            drawn.append(score(outcome.take(rows), *(a[rows] for a in arrays), **settings))
-    return np.asarray(drawn, dtype=np.float64)
 
 
 def _error_and_interval(drawn: Floats, level: float) -> tuple[Any, Any, Any]:

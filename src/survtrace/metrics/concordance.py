@@ -157,24 +157,22 @@ def concordance_antolini(
     values = read_probabilities(incidence, outcome, grid, "incidence")
     cases = outcome.event == number
     column = np.searchsorted(grid, outcome.duration, side="right") - 1
-    _warn_before_first(cases & (column < 0), grid[0])
-    key = _ends_later(outcome.duration, ~cases)
-    n = len(outcome)
+    if (cases & (column < 0)).any():
+        warn(
+            f"{(cases & (column < 0)).sum()} events come before the first of times, {grid[0]:g}; "
+            "all predictions are 0 there, so their pairs count half. Begin times with the first "
+            "event.",
+            DataWarning,
+        )
+    key, n = _ends_later(outcome.duration, ~cases), len(outcome)
     totals = PairTotals(np.zeros((2, n)), np.zeros((2, n)))
     for place in np.unique(column[cases]):
-        known = values[:, place] if place >= 0 else np.zeros(n)
-        _add_cases(totals, cases & (column == place), key, known)
+        estimate, now = values[:, place] if place >= 0 else np.zeros(n), cases & (column == place)
+        seen = np.flatnonzero(key >= key[now].min())  # only they can be in a pair with these cases
+        part = pair_totals(key[seen], estimate[seen], now[seen].astype(float), np.ones(len(seen)))
+        totals.concordant[:, seen] += part.concordant
+        totals.comparable[:, seen] += part.comparable
     return _checked(totals.score(), None)
-
-
-def _add_cases(
-    totals: PairTotals, cases: NDArray[np.bool_], key: Integers, estimate: Floats
-) -> None:
-    """Add the pairs of some cases, looking only at subjects who can be in one."""
-    seen = np.flatnonzero(key >= key[cases].min())
-    part = pair_totals(key[seen], estimate[seen], cases[seen].astype(float), np.ones(len(seen)))
-    totals.concordant[:, seen] += part.concordant
-    totals.comparable[:, seen] += part.comparable
 
 
 def _ends_later(duration: Floats, last: NDArray[np.bool_]) -> Integers:
@@ -191,12 +189,3 @@ def _checked(score: Score, horizon: float | None) -> Score:
             DataWarning,
         )
     return score
-
-
-def _warn_before_first(early: NDArray[np.bool_], first: float) -> None:
-    if early.any():
-        warn(
-            f"{early.sum()} events come before the first of times, {first:g}; all predictions are "
-            "0 there, so their pairs count half. Begin times with the first event.",
-            DataWarning,
-        )

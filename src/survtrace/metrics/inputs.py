@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 TOLERANCE = 1e-8
 
 
-def read_outcome(y: Any, **known: Any) -> Outcome:
+def read_outcome(y: Any, **labels: Any) -> Outcome:
     """The outcome to score; of a fold, everybody may have had an event.
 
     Examples
@@ -24,7 +24,7 @@ def read_outcome(y: Any, **known: Any) -> Outcome:
     >>> read_outcome({"event": [1, 2], "duration": [3.0, 4.0]}).causes
     (1, 2)
     """
-    return outcomes.read_outcome(y, ask=False, **known)
+    return outcomes.read_outcome(y, ask=False, **labels)
 
 
 def pick_cause(outcome: Outcome, cause: Any = None) -> int:

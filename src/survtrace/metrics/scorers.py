@@ -41,8 +41,8 @@ class Scorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         """The score of an estimator's predictions for X; higher is better."""
-        known = {name: getattr(estimator, f"{name}_", None) for name in ("causes", "censored")}
-        outcome, y_train = read_outcome(y, **known), getattr(estimator, "censoring_", None)
+        labels = {name: getattr(estimator, f"{name}_", None) for name in ("causes", "censored")}
+        outcome, y_train = read_outcome(y, **labels), getattr(estimator, "censoring_", None)
         _event_times(outcome, outcome.event > 0)
         causes = outcome.causes if self.cause is None else (self.cause,)
         measures = [self.measure(outcome, each, y_train, **self.settings) for each in causes]
@@ -110,22 +110,22 @@ def _concordance(
     if mode == "antolini":
         times = np.unique(np.quantile(event_times, np.linspace(0, 1, N_TIMES), method="lower"))
         return times, lambda curves: concordance_antolini(outcome, curves, times, cause=cause)
-    time, known = np.median(event_times) if horizon is None else horizon, {"y_train": y_train}
+    time, weights = np.median(event_times) if horizon is None else horizon, {"y_train": y_train}
     of = TRUNCATED[mode]
-    return np.array([time]), lambda at: of(outcome, at[:, 0], horizon, cause=cause, **known)
+    return np.array([time]), lambda at: of(outcome, at[:, 0], horizon, cause=cause, **weights)
 
 
 def _brier(outcome: Outcome, cause: Any, y_train: Any, times: list[float] | None) -> Measure:
     event_times = _event_times(outcome, outcome.event > 0)
     last = np.quantile(event_times, 0.9)
     grid = np.linspace(event_times.min(), last, N_TIMES) if times is None else np.array(times)
-    known = {"cause": cause, "y_train": y_train}
-    return grid, lambda curves: -integrated_brier_score(outcome, curves, grid, **known)
+    weights = {"cause": cause, "y_train": y_train}
+    return grid, lambda curves: -integrated_brier_score(outcome, curves, grid, **weights)
 
 
 def _auc(outcome: Outcome, cause: Any, y_train: Any, time: float, controls: Controls) -> Measure:
-    known = {"cause": cause, "y_train": y_train}
-    return np.array([time]), lambda at: auc_at(outcome, at[:, 0], time, controls=controls, **known)
+    settings: dict[str, Any] = {"cause": cause, "y_train": y_train, "controls": controls}
+    return np.array([time]), lambda at: auc_at(outcome, at[:, 0], time, **settings)
 
 
 def _event_times(outcome: Outcome, chosen: NDArray[np.bool_]) -> Floats:

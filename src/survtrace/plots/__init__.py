@@ -4,11 +4,7 @@ Everything that differs in colour also differs in dashes, marker or hatching. Wh
 given, new ones are made and get a legend; on given axes the legend is left to the caller.
 """
 
-from survtrace.plots.explanations import (
-    plot_attention,
-    plot_importance,
-    plot_partial_dependence,
-)
+from survtrace.plots.explanations import plot_attention, plot_importance, plot_partial_dependence
 from survtrace.plots.groups import plot_calibration, plot_risk_groups
 from survtrace.plots.over_time import (
     plot_differences,

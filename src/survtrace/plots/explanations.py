@@ -119,7 +119,7 @@ def plot_importance(
     """
     middle, bottom, top = (np.atleast_2d(part) for part in (importance, low, high))
     height = max(3.0, 1.2 + 0.16 * (middle.size + len(covariates)))
-    own, ax = ax is None, axes_or_new(ax, height)
+    is_new, ax = ax is None, axes_or_new(ax, height)
     by_size = np.argsort(-middle.max(axis=0), kind="stable")
     order = np.arange(middle.shape[1]) if ordered else by_size
     ax.axvline(reference, color=GREY, lw=1, ls=":")
@@ -136,7 +136,7 @@ def plot_importance(
     ax.set_yticks(range(len(order)), [covariates[place] for place in order])
     ax.set_ylim(len(order) - 0.5, -0.5)
     ax.set(xlabel=xlabel, title=title)
-    return with_legend(ax, own and causes is not None, **BESIDE)
+    return with_legend(ax, is_new and causes is not None, **BESIDE)
 
 
 def plot_partial_dependence(
@@ -171,16 +171,16 @@ def plot_partial_dependence(
     >>> [tick.get_text() for tick in ax.get_xticklabels()]
     ['f', 'm', 'missing']
     """
-    own, ax, labels = ax is None, axes_or_new(ax), cause_labels(causes)
+    is_new, ax, labels = ax is None, axes_or_new(ax), cause_labels(causes)
     curves = np.atleast_2d(np.asarray(incidence, dtype=np.float64))
     ends = np.stack([np.atleast_2d(curves if end is None else end) for end in (low, high)])
-    known = ~np.asarray(pd.isna(np.asarray(values, dtype=object)))
+    is_present = ~np.asarray(pd.isna(np.asarray(values, dtype=object)))
     present = pd.Series([value for value in values if not pd.isna(value)])
-    joined = known & (present.dtype.kind in "iuf")
+    joined = is_present & (present.dtype.kind in "iuf")
     places, width = np.arange(len(values), dtype=np.float64), 1.0
     if joined.any():
         width = 0.15 * (np.ptp(present) or 1.0)
-        places[known], places[~known] = present, present.max() + width
+        places[is_present], places[~is_present] = present, present.max() + width
     for k, offset in enumerate(side_by_side(len(curves)) * width):
         if joined.any():
             ax.plot(places[joined], curves[k, joined], lw=2, ms=4, label=labels[k],
@@ -193,30 +193,30 @@ def plot_partial_dependence(
                     color=line(k)["color"], fmt="none", capsize=3)  # fmt: skip
         ax.plot(places[~joined] + offset, curves[k, ~joined], ms=6,
                 label=None if joined.any() else labels[k], **mark(k))  # fmt: skip
-    _name_values(ax, places, known, joined, present)
+    _name_values(ax, places, is_present, joined, present)
     ax.set(xlabel=covariate, ylabel="cumulative incidence", title=title)
     ax.set_ylim(bottom=0)
-    return with_legend(ax, own and len(curves) > 1, **BESIDE)
+    return with_legend(ax, is_new and len(curves) > 1, **BESIDE)
 
 
 def _name_values(
     ax: Axes,
     places: NDArray[np.float64],
-    known: NDArray[np.bool_],
+    is_present: NDArray[np.bool_],
     joined: NDArray[np.bool_],
     present: pd.Series[Any],
 ) -> None:
     """Ticks at the categories, or at round numbers, and one for "missing" where it occurs."""
     if joined.all():
         return
-    ticks = list(places[known])
+    ticks = list(places[is_present])
     labels = [str(value) for value in present]
     if joined.any():
         ticks = [tick for tick in ax.get_xticks() if present.min() <= tick <= present.max()]
         labels = ax.xaxis.get_major_formatter().format_ticks(ticks)
     else:
         ax.set_xlim(-0.5, len(places) - 0.5)
-    labels = [*labels, *["missing"] * int((~known).sum())]
+    labels = [*labels, *["missing"] * int((~is_present).sum())]
     slant: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
     crowded = len("".join(labels)) > 50
-    ax.set_xticks([*ticks, *places[~known]], labels, **(slant if crowded else {}))
+    ax.set_xticks([*ticks, *places[~is_present]], labels, **(slant if crowded else {}))

@@ -58,7 +58,7 @@ def plot_calibration(
     >>> ax.get_xlabel(), ax.texts[0].get_text()
     ('predicted incidence', '2 groups of 49 to 50')
     """
-    own, ax = ax is None, axes_or_new(ax)
+    is_new, ax = ax is None, axes_or_new(ax)
     predicted, observed = np.asarray(predicted), np.asarray(observed)
     ends = [predicted, observed, *([] if high is None else [np.asarray(high)])]
     end = limit or 1.05 * float(np.nanmax(ends))
@@ -76,7 +76,7 @@ def plot_calibration(
                 va="bottom", fontsize="small", color=GREY)  # fmt: skip
     ax.set(xlabel="predicted incidence", ylabel="observed incidence", title=title)
     ax.set(xlim=(0, end), ylim=(0, end), aspect="equal")
-    return with_legend(ax, own and label != "")
+    return with_legend(ax, is_new and label != "")
 
 
 def _group_sizes(size: NDArray[np.int64]) -> str:
@@ -116,7 +116,7 @@ def plot_risk_groups(
     >>> [line.get_label() for line in ax.lines]
     ['low (n = 2)', 'high (n = 2)']
     """
-    own, ax = ax is None, axes_or_new(ax)
+    is_new, ax = ax is None, axes_or_new(ax)
     outcome, risks = read_outcome(y), np.asarray(risk, dtype=np.float64)
     if risks.shape != (len(outcome),) or not np.isfinite(risks).all():
         raise DataError(
@@ -129,9 +129,10 @@ def plot_risk_groups(
         )
     edges = np.quantile(risks, np.arange(1, groups) / groups)
     group = np.searchsorted(edges, risks)
-    called = names or USUAL_NAMES.get(groups) or _numbered(groups)
+    numbered = ["1 (lowest)", *(str(k) for k in range(2, groups)), f"{groups} (highest)"]
+    labels = names or USUAL_NAMES.get(groups) or numbered
     members = {
-        name: outcome.take(group == k) for k, name in enumerate(called) if (group == k).any()
+        name: outcome.take(group == k) for k, name in enumerate(labels) if (group == k).any()
     }
     for k, (name, some) in enumerate(members.items()):
         curve = kaplan_meier(some)
@@ -141,11 +142,7 @@ def plot_risk_groups(
     ax.set(xlabel=with_unit("time", unit), ylabel="survival", title=title, ylim=(0, 1.02))
     ax.set_xlim(0, outcome.duration.max())
     _write_numbers_at_risk(ax, {name: some.duration for name, some in members.items()})
-    return with_legend(ax, own, title="predicted risk")
-
-
-def _numbered(groups: int) -> list[str]:
-    return ["1 (lowest)", *(str(k) for k in range(2, groups)), f"{groups} (highest)"]
+    return with_legend(ax, is_new, title="predicted risk")
 
 
 def _write_numbers_at_risk(ax: Axes, durations: dict[str, NDArray[np.float64]]) -> None:

@@ -58,11 +58,11 @@ def plot_incidence(
     >>> [line.get_label() for line in ax.lines]
     ['heart', 'other']
     """
-    own, ax = ax is None, axes_or_new(ax)
+    is_new, ax = ax is None, axes_or_new(ax)
     draw_curves(ax, times, incidence, cause_labels(causes), two_deviations(incidence, deviation))
     ax.set(xlabel=with_unit("time", unit), ylabel="cumulative incidence", title=title)
     ax.set_ylim(bottom=0)
-    return with_legend(ax, own)
+    return with_legend(ax, is_new)
 
 
 def plot_survival(
@@ -92,10 +92,10 @@ def plot_survival(
     >>> [line.get_label() for line in ax.lines]
     ['SurvTRACE', 'CPH']
     """
-    own, ax = ax is None, axes_or_new(ax)
+    is_new, ax = ax is None, axes_or_new(ax)
     draw_curves(ax, times, survival, methods, two_deviations(survival, deviation))
     ax.set(xlabel=with_unit("time", unit), ylabel="survival", title=title, ylim=(0, 1.02))
-    return with_legend(ax, own)
+    return with_legend(ax, is_new)
 
 
 def plot_stacked(
@@ -124,7 +124,7 @@ def plot_stacked(
     >>> ax.get_ylabel()
     'probability'
     """
-    own, ax = ax is None, axes_or_new(ax)
+    is_new, ax = ax is None, axes_or_new(ax)
     times, incidence = np.asarray(times), np.asarray(incidence)
     layers, n_causes = np.vstack([incidence, 1 - incidence.sum(axis=0)]), len(incidence)
     labels = [*cause_labels(causes), "event-free"]
@@ -134,15 +134,15 @@ def plot_stacked(
         layer.set_hatch(HATCHES[k % len(HATCHES)])
     edges = np.cumsum(incidence, axis=0)
     ax.plot(times, edges.T, color="black", lw=0.8)
-    known = deviation is not None and not np.isnan(np.asarray(deviation)).all()
-    for k, spread in enumerate(np.asarray(deviation) if known else []):
+    has_deviation = deviation is not None and not np.isnan(np.asarray(deviation)).all()
+    for k, spread in enumerate(np.asarray(deviation) if has_deviation else []):
         at = (len(times) * (np.array([0.3, 0.6, 0.9]) + 0.08 * k / n_causes)).astype(int)
         ax.errorbar(times[at], edges[k, at], 2 * spread[at], color="black", fmt="none", lw=1.5,
                     capsize=3)  # fmt: skip
     ax.set(xlabel=with_unit("time", unit), ylabel="probability", title=title)
     ax.set_xlim(times[0], times[-1])
     ax.set_ylim(0, 1)
-    return with_legend(ax, own, reverse=True, **BESIDE)
+    return with_legend(ax, is_new, reverse=True, **BESIDE)
 
 
 def plot_scores_over_time(
@@ -179,13 +179,13 @@ def plot_scores_over_time(
     >>> ax.get_ylabel()
     'concordance'
     """
-    own, ax = ax is None, axes_or_new(ax)
+    is_new, ax = ax is None, axes_or_new(ax)
     if reference is not None:
         ax.axhline(reference, color=GREY, lw=1, ls=":")
     band = None if low is None or high is None else (np.asarray(low), np.asarray(high))
     draw_curves(ax, times, scores, methods, band)
     ax.set(xlabel=with_unit("time", unit), ylabel=score, title=title)
-    return with_legend(ax, own)
+    return with_legend(ax, is_new)
 
 
 def plot_history(history: pd.DataFrame, *, title: str = "", ax: Axes | None = None) -> Axes:
@@ -248,7 +248,7 @@ def plot_differences(
     >>> [tick.get_text() for tick in ax.get_xticklabels()]
     ['x', 'y']
     """
-    own, ax = ax is None, axes_or_new(ax)
+    is_new, ax = ax is None, axes_or_new(ax)
     ax.axhline(0, color=GREY, lw=1, ls=":")
     beside = side_by_side(len(methods))
     rows = zip(np.asarray(difference), np.asarray(low), np.asarray(high), strict=True)
@@ -258,4 +258,4 @@ def plot_differences(
     ax.set_xticks(range(len(places)), places)
     ax.set_xlim(-0.5, len(places) - 0.5)
     ax.set_title(title)
-    return with_legend(ax, own)
+    return with_legend(ax, is_new)

@@ -44,11 +44,7 @@ def two_deviations(curves: ArrayLike, deviation: ArrayLike | None) -> Band | Non
 
 
 def draw_curves(
-    ax: Axes,
-    times: ArrayLike,
-    curves: ArrayLike,
-    labels: Sequence[Any],
-    band: Band | None,
+    ax: Axes, times: ArrayLike, curves: ArrayLike, labels: Sequence[Any], band: Band | None
 ) -> None:
     """Curves (curve, time), each in its own colour and dashes, and their bands."""
     times, curves = np.asarray(times), np.asarray(curves)

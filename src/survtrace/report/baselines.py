@@ -12,12 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
-from survtrace.baselines import (
-    AalenJohansen,
-    CauseSpecific,
-    CauseSpecificCox,
-    RandomSurvivalForest,
-)
+from survtrace.baselines import AalenJohansen, CauseSpecific, CauseSpecificCox, RandomSurvivalForest
 from survtrace.baselines.cox import RIDGES
 from survtrace.errors import DataWarning, SurvtraceError
 from survtrace.estimator import SurvTRACE
@@ -81,21 +76,8 @@ def predict_baselines(
         Rows to fit on; without them the baselines are cross-fitted on the subjects themselves.
     times
         When, increasing.
-    random_state
-        Seed of the folds.
-    tell
-        Called with each step in words.
-
-    Examples
-    --------
-    >>> from survtrace.tables.outcome.outcome import read_outcome
-    >>> from survtrace.datasets import make_cohort
-    >>> X, y = make_cohort(300, random_state=0)
-    >>> est = SurvTRACE(n_members=1, max_epochs=1, random_state=0, verbose=False).fit(X, y)
-    >>> times = np.array([12.0])
-    >>> found = predict_baselines(est, X, read_outcome(y), None, times, random_state=0)
-    >>> found.incidences["Aalen-Johansen"].shape
-    (300, 2, 1)
+    random_state, tell
+        As in `collect`.
     """
     # Baselines read no raw table: numbers written as text would become categories for them.
     covariates = est.encoding_.covariates
@@ -104,8 +86,10 @@ def predict_baselines(
         train = (plain_columns(open_table(train[0]), covariates), train[1])
     found, notes, left_out, n_pooled = {}, [], [], 0
     for baseline in _baselines(est, random_state):
+        if reason := _too_large(baseline, est.n_features_in_, len(X)):
+            left_out.append(f"{baseline.name} is left out: {reason}.")
+            continue
         try:
-            _require_size(baseline, est, len(X))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataWarning)  # issued for the estimator already
                 incidence, fits = _predict(baseline, X, outcome, train, times, random_state, tell)
@@ -114,10 +98,8 @@ def predict_baselines(
                 f"{baseline.name} is left out: it needs scikit-survival, which is not installed "
                 "(pip install 'survtrace[baselines]')."
             )
-        except (ArithmeticError, ValueError, SurvtraceError) as reason:
-            left_out.append(f"{baseline.name} is left out: it could not be fitted ({reason}).")
-        except _TooLargeError as reason:
-            left_out.append(f"{baseline.name} is left out: {reason}.")
+        except (ArithmeticError, ValueError, SurvtraceError) as error:
+            left_out.append(f"{baseline.name} is left out: it could not be fitted ({error}).")
         else:
             found[baseline.name] = incidence
             n_learning = len(X) * (FOLDS - 1) // FOLDS if train is None else len(train[0])
@@ -129,7 +111,16 @@ def predict_baselines(
             f"{POOL_BELOW} learning subjects, or beyond the {MAX_COLUMNS} columns allowed) share "
             f"a column with the others of their covariate: {n_pooled:,} in all."
         )
-    return Baselines(found, _how(len(X), train, random_state), tuple(notes), tuple(left_out))
+    if train is not None:
+        fitted = f"The baselines were fitted on the {len(train[0]):,} training rows given."
+    else:
+        fitted = (
+            "No training rows were given, so the baselines were cross-fitted on this table: those "
+            f"that predict for a fifth of its {len(X):,} subjects learned from the other four "
+            f"fifths (seed {random_state}), and not from the rows that SurvTRACE was fitted on. "
+            "Give these (--train) for a comparison on equal terms."
+        )
+    return Baselines(found, fitted, tuple(notes), tuple(left_out))
 
 
 class _Baseline(NamedTuple):
@@ -142,30 +133,23 @@ class _Baseline(NamedTuple):
     covariates: int | None = None
 
 
-class _TooLargeError(Exception):
-    """A table is larger than a baseline is given."""
-
-
 def _baselines(est: SurvTRACE, random_state: int) -> tuple[_Baseline, ...]:
     kinds = zip(est.feature_names_in_, est.encoding_.covariates, strict=True)
     categorical = [name for name, covariate in kinds if covariate.kind == "categorical"]
-    known: dict[str, Any] = {
-        "categorical": categorical,
-        "pool_below": POOL_BELOW,
-        "max_columns": MAX_COLUMNS,
-    }
+    pooling = {"pool_below": POOL_BELOW, "max_columns": MAX_COLUMNS}
+    design: dict[str, Any] = {"categorical": categorical, **pooling}
     trees = {"n_estimators": 100, "n_times": 100, "n_grid": 100, "random_state": random_state}
     return (
         _Baseline(AALEN_JOHANSEN, AalenJohansen),
         _Baseline(
             COX,
-            lambda: CauseSpecificCox(ridge="search", n_grid=500, **known),
+            lambda: CauseSpecificCox(ridge="search", n_grid=500, **design),
             learning_rows=20_000,
             covariates=500,
         ),
         _Baseline(
             FOREST,
-            lambda: CauseSpecific(RandomSurvivalForest, **trees, **known),
+            lambda: CauseSpecific(RandomSurvivalForest, **trees, **design),
             learning_rows=5_000,
             scored_rows=50_000,
             covariates=500,
@@ -173,18 +157,19 @@ def _baselines(est: SurvTRACE, random_state: int) -> tuple[_Baseline, ...]:
     )
 
 
-def _require_size(baseline: _Baseline, est: SurvTRACE, n_scored: int) -> None:
-    n_covariates = est.n_features_in_
+def _too_large(baseline: _Baseline, n_covariates: int, n_scored: int) -> str:
+    """Write in which way a table is larger than the baseline is given; empty if it is not."""
     if baseline.covariates is not None and n_covariates > baseline.covariates:
-        raise _TooLargeError(
+        return (
             f"the table has {n_covariates:,} covariates, more than the {baseline.covariates:,} "
             "that it is given in a report"
         )
     if baseline.scored_rows is not None and n_scored > baseline.scored_rows:
-        raise _TooLargeError(
+        return (
             f"the table has {n_scored:,} subjects, more than the {baseline.scored_rows:,} that it "
             "predicts for in a report"
         )
+    return ""
 
 
 def _notes(baseline: _Baseline, fits: list[Any], n_learning: int, names: Names) -> list[str]:
@@ -208,24 +193,14 @@ def _notes(baseline: _Baseline, fits: list[Any], n_learning: int, names: Names) 
 
 
 def _range(values: Iterable[float]) -> str:
-    known = sorted(set(values))
-    return f"{known[0]:g}" if len(known) == 1 else f"{known[0]:g} to {known[-1]:g}"
+    distinct = sorted(set(values))
+    first, last = f"{distinct[0]:g}", f"{distinct[-1]:g}"
+    return first if len(distinct) == 1 else f"{first} to {last}"
 
 
 def _pooled(fit: Any) -> int:
     designs = [each.design_ for each in getattr(fit, "estimators_", ())]
     return designs[0].n_pooled if designs else 0
-
-
-def _how(n_subjects: int, train: Subjects | None, random_state: int) -> str:
-    if train is not None:
-        return f"The baselines were fitted on the {len(train[0]):,} training rows given."
-    return (
-        "No training rows were given, so the baselines were cross-fitted on this table: those that "
-        f"predict for a fifth of its {n_subjects:,} subjects learned from the other four fifths "
-        f"(seed {random_state}), and not from the rows that SurvTRACE was fitted on. Give these "
-        "(--train) for a comparison on equal terms."
-    )
 
 
 def _predict(
@@ -244,7 +219,11 @@ def _predict(
         return fit.predict_cumulative_incidence(X, times), [fit]
     incidence = np.empty((len(X), len(outcome.causes), len(times)))
     fits: list[Any] = []
-    for others, fold in _folds(outcome, random_state):
+    # Folds with about as many events of each cause, where it has enough.
+    counts = np.bincount(outcome.event)
+    strata = np.where(counts[outcome.event] < FOLDS, counts.argmax(), outcome.event)
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=random_state)
+    for others, fold in folds.split(strata, strata):
         tell(f"fitting {baseline.name}, fold {len(fits) + 1} of {FOLDS}")
         fits.append(_fit_some(baseline, X.iloc[others], outcome.take(others), random_state))
         incidence[fold] = fits[-1].predict_cumulative_incidence(X.iloc[fold], times)
@@ -258,11 +237,3 @@ def _fit_some(baseline: _Baseline, X: pd.DataFrame, outcome: Outcome, random_sta
         rows = np.sort(order[: baseline.learning_rows])
         X, outcome = X.iloc[rows], outcome.take(rows)
     return baseline.make().fit(X, outcome)
-
-
-def _folds(outcome: Outcome, random_state: int) -> Any:
-    """Folds with about as many events of each cause, where it has enough."""
-    counts = np.bincount(outcome.event)
-    strata = np.where(counts[outcome.event] < FOLDS, counts.argmax(), outcome.event)
-    split = StratifiedKFold(FOLDS, shuffle=True, random_state=random_state)
-    return split.split(strata, strata)

@@ -101,14 +101,8 @@ def collect(
     ----------
     est
         A fitted estimator.
-    X, y
-        Subjects to score on.
-    train
-        ``(X, y)`` of the training rows: on them the baselines are fitted.
-    n_repeats
-        Shuffles of each covariate, for its importance.
-    random_state
-        Seed of folds, resamples and shuffles.
+    X, y, train, n_repeats, random_state
+        As in `write_report`.
     tell
         Called with each step in words.
 
@@ -126,8 +120,7 @@ def collect(
         frame, outcome = scored = _read(est, X, y)
         rows = None if train is None else _read_training(est, train)
         alerts, remarks = check_rows(est, scored, rows)
-        alone = {"with_baselines": not alerts}
-        scores = score(est, frame, outcome, rows, random_state, tell, **alone)
+        scores = score(est, *scored, rows, random_state, tell, with_baselines=not alerts)
     cohort = describe(est, frame, outcome)
     main = cohort.events.sort_values("events", kind="stable")["cause"].iloc[-1]
     with warnings.catch_warnings():
@@ -158,16 +151,13 @@ def collect(
 
 def _sentences(caught: list[warnings.WarningMessage]) -> list[str]:
     """Turn our own warnings, each once, into sentences of the page; issue others again."""
+    texts = []
     for each in caught:
         if not issubclass(each.category, DataWarning):
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
-    ours = [
-        str(each.message)
-        for each in caught
-        if issubclass(each.category, DataWarning)
-        and not issubclass(each.category, LearnedRowsWarning)  # that is an alert
-    ]
-    return [f"{text[:1].upper()}{text[1:]}" for text in dict.fromkeys(ours)]
+        elif not issubclass(each.category, LearnedRowsWarning):  # that is an alert
+            texts.append(str(each.message))
+    return [f"{text[:1].upper()}{text[1:]}" for text in dict.fromkeys(texts)]
 
 
 def _read(est: SurvTRACE, X: Any, y: Any) -> Subjects:
@@ -177,8 +167,8 @@ def _read(est: SurvTRACE, X: Any, y: Any) -> Subjects:
     if len(table) == 0:
         raise DataError("a report needs subjects to score; X has no rows. Check how it was read.")
     require_same_subjects(len(table), outcome)
-    known = select_columns(table, est.encoding_.covariates, est.encoding_.left_out)
-    return read_frame(est, known.to_native()), outcome
+    columns = select_columns(table, est.encoding_.covariates, est.encoding_.left_out)
+    return read_frame(est, columns.to_native()), outcome
 
 
 def _read_training(est: SurvTRACE, train: Any) -> Subjects:
@@ -196,13 +186,8 @@ def _importance(
     drawn = np.sort(np.random.default_rng(random_state).permutation(len(X))[:most])
     some, their = X.iloc[drawn], outcome.take(drawn)
     table = permutation_importance(est, some, their, n_repeats=n_repeats, random_state=random_state)
-    agreement = faithfulness(covariate_relevance(est, some), table)
-    return Importance(table, _named(est, str(agreement)), len(some), n_repeats)
-
-
-def _named(est: SurvTRACE, agreement: str) -> tuple[str, ...]:
-    """The sentences on each cause, with the cause's name in front."""
+    agreement = str(faithfulness(covariate_relevance(est, some), table))
     for label in est.causes_:
         name = names_of(est).cause(label)
         agreement = agreement.replace(f"Cause {label}: ", f"{name[:1].upper()}{name[1:]}: ")
-    return tuple(agreement.splitlines())
+    return Importance(table, tuple(agreement.splitlines()), len(some), n_repeats)

@@ -81,20 +81,9 @@ class CohortSummary:
 
 
 def describe(est: SurvTRACE, X: Any, outcome: Outcome) -> CohortSummary:
-    """Count and summarise a table in the columns of an estimator.
-
-    Examples
-    --------
-    >>> from survtrace.tables.outcome.outcome import read_outcome
-    >>> from survtrace.datasets import make_cohort
-    >>> X, y = make_cohort(300, random_state=0)
-    >>> est = SurvTRACE(n_members=1, max_epochs=1, random_state=0, verbose=False).fit(X, y)
-    >>> cohort = describe(est, X, read_outcome(y))
-    >>> int(cohort.events["events"].sum()) + cohort.n_censored == cohort.n_subjects
-    True
-    """
+    """Count and summarise a table in the columns of an estimator."""
     table = open_table(X)
-    known = zip(est.encoding_.covariates, est.encoding_.columns, strict=True)
+    columns = zip(est.encoding_.covariates, est.encoding_.columns, strict=True)
     times = np.linspace(0, outcome.duration.max(), 200)
     return CohortSummary(
         len(outcome),
@@ -102,7 +91,7 @@ def describe(est: SurvTRACE, X: Any, outcome: Outcome) -> CohortSummary:
         _events(outcome),
         tuple(np.quantile(outcome.duration, [0, 0.25, 0.5, 0.75, 1]).tolist()),
         _median_follow_up(outcome),
-        tuple(_covariate(table, covariate, column) for covariate, column in known),
+        tuple(_covariate(table, covariate, column) for covariate, column in columns),
         times,
         aalen_johansen(outcome).at(times),
     )
@@ -128,11 +117,15 @@ def _covariate(table: Any, covariate: Covariate, column: Scale | Categories) -> 
         found = levels(table, covariate)
         texts = pd.Series([*found.text, None], dtype=object).iloc[found.codes]
         counts = texts.value_counts()
-        unseen = int(counts[~counts.index.isin(column.levels)].sum())
-        shares = tuple((str(level), int(count)) for level, count in counts.items())
-        missing = int(texts.isna().sum())
-        name = covariate.name
-        return CovariateSummary(name, "categorical", missing, None, shares, column.levels, unseen)
+        return CovariateSummary(
+            covariate.name,
+            "categorical",
+            int(texts.isna().sum()),
+            None,
+            tuple((str(level), int(count)) for level, count in counts.items()),
+            column.levels,
+            int(counts[~counts.index.isin(column.levels)].sum()),
+        )
     values = numbers(table, covariate)
     present = values[~np.isnan(values)]
     return CovariateSummary(
@@ -182,17 +175,7 @@ class FitSummary:
 
 
 def describe_fit(est: SurvTRACE) -> FitSummary:
-    """Read a fitted estimator.
-
-    Examples
-    --------
-    >>> from survtrace.datasets import make_cohort
-    >>> X, y = make_cohort(200, random_state=0)
-    >>> est = SurvTRACE(n_members=1, max_epochs=1, random_state=0, verbose=False).fit(X, y)
-    >>> settings = describe_fit(est).settings
-    >>> settings[settings["changed"]]["setting"].tolist()
-    ['max_epochs', 'n_members', 'random_state', 'verbose']
-    """
+    """Read a fitted estimator."""
     history = est.history_
     return FitSummary(
         tuple(est.causes_),

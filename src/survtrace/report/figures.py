@@ -25,12 +25,12 @@ from survtrace.plots import (
 )
 from survtrace.report.baselines import AALEN_JOHANSEN
 from survtrace.report.collected import Summary
-from survtrace.report.patients import Patient
 
 NARROW, SMALL = (3.3, 5.4), (4.6, 3.4)  # inches: a third and half of the page wide
 MOST_COVARIATES = 20
 SQUEEZED = 5  # a panel this many times smaller than the largest keeps a scale of its own
 LONGEST, MOST_LETTERS = 26, 40  # of a name along an axis; of names side by side
+POINTS = ("predicted", "observed", "low", "high", "size")  # of a calibration curve
 STYLE: dict[Any, Any] = {
     "text.parse_math": False,  # a dollar in a name begins no formula
     "svg.hashsalt": "survtrace",
@@ -70,12 +70,10 @@ def _observed(summary: Summary) -> Image:
     labels = _labels(causes, names)
     plot_stacked(cohort.times, cohort.incidence, labels, unit=names.time_unit, ax=ax)
     _legend_below(figure, ax)
-    ends = ", ".join(
-        f"{names.cause(c)} {v:.1%}" for c, v in zip(causes, cohort.incidence[:, -1], strict=True)
-    )
     return Image(
         _uri(figure),
-        f"Observed incidence of each cause, stacked, over time. At the end of follow-up: {ends}.",
+        "Observed incidence of each cause, stacked, over time. At the end of follow-up: "
+        f"{_ends(causes, cohort.incidence, names)}.",
         "What happened to the scored subjects: Aalen-Johansen incidence of each cause, stacked up; "
         "above, those still event-free.",
     )
@@ -137,9 +135,9 @@ def _scores(summary: Summary) -> Iterator[Image]:
     limits = _limits((wide.to_numpy() for wide in tables.values()), most=0.96)
     for cause, wide in tables.items():
         figure, ax = _canvas(SMALL)
-        known = {"title": names.cause(cause), "score": shown, "unit": names.time_unit}
+        labels = {"title": names.cause(cause), "score": shown, "unit": names.time_unit}
         times, methods = wide.columns.to_numpy(), list(wide.index)
-        plot_scores_over_time(times, wide.to_numpy(), methods, reference=0, **known, ax=ax)
+        plot_scores_over_time(times, wide.to_numpy(), methods, reference=0, **labels, ax=ax)
         ax.set_ylim(limits)
         _legend_below(figure, ax)
         ends = ", ".join(f"{m} {v:.3g}" for m, v in zip(methods, wide.iloc[:, -1], strict=True))
@@ -153,37 +151,34 @@ def _scores(summary: Summary) -> Iterator[Image]:
 
 def _calibration(summary: Summary) -> Iterator[Image]:
     scores, names = summary.scores, summary.names
-    known = scores.calibration.dropna(subset="observed")
-    ends = 1.05 * known.groupby("cause")[["predicted", "observed", "high"]].max().max(axis=1)
-    for k, (cause, groups) in enumerate(known.groupby("cause", sort=False)):
+    seen = scores.calibration.dropna(subset="observed")
+    ends = 1.05 * seen.groupby("cause")[["predicted", "observed", "high"]].max().max(axis=1)
+    for k, (cause, groups) in enumerate(seen.groupby("cause", sort=False)):
         figure, ax = _canvas(SMALL)
-        own = ends[cause] < ends.max() / SQUEEZED
+        squeezed = ends[cause] < ends.max() / SQUEEZED
+        points: dict[str, Any] = {name: groups[name] for name in POINTS}
         plot_calibration(
-            groups["predicted"],
-            groups["observed"],
-            low=groups["low"],
-            high=groups["high"],
-            size=groups["size"],
+            **points,
             colour=COLOURS[k % len(COLOURS)],
-            limit=float(ends[cause] if own else ends.max()),
-            title=_short(names.cause(cause)) + (" (scale of its own)" if own else ""),
+            limit=float(ends[cause] if squeezed else ends.max()),
+            title=_short(names.cause(cause)) + (" (scale of its own)" if squeezed else ""),
             ax=ax,
         )
         ax.locator_params(nbins=5)
-        points = ", ".join(
+        texts = ", ".join(
             f"{row.predicted:.1%} and {row.observed:.1%} ({row.low:.1%} to {row.high:.1%})"
             for row in groups.itertuples()
         )
         yield Image(
             _uri(figure),
             f"Calibration of {names.cause(cause)} by {names.time(f'{scores.horizon:g}')}, in "
-            f"{len(groups)} groups of rising prediction; predicted and observed: {points}.",
+            f"{len(groups)} groups of rising prediction; predicted and observed: {texts}.",
         )
 
 
 def _importance(summary: Summary) -> Iterator[Image]:
     names, table = summary.names, summary.importance.table
-    tops = {c: own.head(MOST_COVARIATES) for c, own in table.groupby("cause", sort=False)}
+    tops = {c: rows.head(MOST_COVARIATES) for c, rows in table.groupby("cause", sort=False)}
     limits = _limits(1000 * top[["importance", "low", "high"]].to_numpy() for top in tops.values())
     for cause, top in tops.items():
         size = (SMALL[0], max(SMALL[1], 0.8 + 0.22 * len(top)))
@@ -205,7 +200,9 @@ def _importance(summary: Summary) -> Iterator[Image]:
 def _patients(summary: Summary) -> Iterator[Image]:
     patients, names, causes = summary.patients.each, summary.names, summary.fit.causes
     labels = _labels(causes, names)
-    top = 1.05 * max(_highest(patient) for patient in patients)
+    # Where no deviation is known the curves have no bands.
+    tops = [(each.incidence + 2 * np.nan_to_num(each.deviation)).max() for each in patients]
+    top = 1.05 * min(1.0, float(max(tops)))
     for patient in patients:
         figure = Figure(figsize=NARROW, layout="constrained")
         above, below = figure.subplots(2, 1, sharex=True)
@@ -215,20 +212,11 @@ def _patients(summary: Summary) -> Iterator[Image]:
         above.set_xlabel("")
         above.set_ylim(0, top)
         _legend_below(figure, below)
-        ends = ", ".join(
-            f"{names.cause(c)} {v:.1%}"
-            for c, v in zip(causes, patient.incidence[:, -1], strict=True)
-        )
         yield Image(
             _uri(figure),
             f"Predicted incidence of each cause for the subject of {patient.name} risk, as lines "
-            f"and stacked. At the end of the time grid: {ends}.",
+            f"and stacked. At the end of the time grid: {_ends(causes, patient.incidence, names)}.",
         )
-
-
-def _highest(patient: Patient) -> float:
-    """The top of a patient's bands, or of its curves where no deviation is known."""
-    return float(np.minimum(1, patient.incidence + 2 * np.nan_to_num(patient.deviation)).max())
 
 
 def _limits(parts: Iterable[Any], most: float = 1.0) -> tuple[float, float]:
@@ -256,6 +244,11 @@ def _uri(figure: Figure) -> str:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None})
     return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def _ends(causes: Any, incidence: Any, names: Names) -> str:
+    ends = zip(causes, incidence[:, -1], strict=True)
+    return ", ".join(f"{names.cause(cause)} {value:.1%}" for cause, value in ends)
 
 
 def _labels(causes: Any, names: Names) -> list[str]:

@@ -201,8 +201,7 @@ def _glance(summary: Summary) -> list[dict[str, Any]]:
     """A row for each cause: the most important numbers, and how it compares."""
     scores, rows = summary.scores, []
     for place in summary.cohort.events.itertuples():
-        own = _pick(scores.table, method=OURS, cause=place.cause)
-        there = _pick(own, horizon=scores.horizon)
+        there = _pick(scores.table, method=OURS, cause=place.cause, horizon=scores.horizon)
         rows.append(
             {
                 "cause": place.cause,
@@ -235,9 +234,9 @@ def _score_tables(scores: Scores) -> Iterator[dict[str, Any]]:
     for cause in dict.fromkeys(scores.table["cause"]):
         kinds = []
         for kind, digits in DIGITS.items():
-            own, rows = _pick(scores.table, cause=cause, score=kind), []
+            of_kind, rows = _pick(scores.table, cause=cause, score=kind), []
             for horizon in [None] if kind == "IBS" else scores.horizons:
-                there = own if horizon is None else _pick(own, horizon=horizon)
+                there = of_kind if horizon is None else _pick(of_kind, horizon=horizon)
                 ends = [_ends(_pick(there, method=method)) for method in scores.methods]
                 cells = [interval(each, digits=digits) for each in ends]
                 rows.append({"horizon": horizon, "cells": cells})
@@ -252,8 +251,8 @@ def _differences(scores: Scores) -> list[dict[str, Any]]:
     for cause in dict.fromkeys(gaps["cause"]):
         rows = []
         for baseline in dict.fromkeys(gaps["baseline"]):
-            own = _pick(gaps, cause=cause, baseline=baseline)
-            brier, order = (_ends(_pick(own, score=kind), names) for kind in ("IBS", "C"))
+            pair = _pick(gaps, cause=cause, baseline=baseline)
+            brier, order = (_ends(_pick(pair, score=kind), names) for kind in ("IBS", "C"))
             rows.append((baseline, interval(brier, 1000, 2), interval(order)))
         groups.append({"cause": cause, "rows": rows})
     return groups
@@ -268,26 +267,17 @@ def _calibration(summary: Summary) -> Iterator[dict[str, Any]]:
             there = _pick(scores.table, method=OURS, cause=cause, horizon=horizon)
             predicted = _ends(_pick(there, score="predicted"))[0]
             observed, low, high = _ends(_pick(there, score="observed"))
-            known = {"predicted": predicted, "observed": observed, "low": low, "high": high}
-            rows.append({"horizon": horizon, **known, "inside": low <= predicted <= high})
+            cells = {"predicted": predicted, "observed": observed, "low": low, "high": high}
+            rows.append({"horizon": horizon, **cells, "inside": low <= predicted <= high})
         yield {"cause": cause, "rows": rows}
 
 
 def _importance(summary: Summary) -> list[dict[str, Any]]:
     """For each covariate its importance for every cause, the most important first."""
-    table = summary.importance.table
+    table, rows = summary.importance.table, []
     order = table.groupby("covariate")["importance"].max().sort_values(ascending=False).index
-    return [
-        {
-            "covariate": name,
-            "cells": [
-                interval(
-                    _ends(_pick(table, covariate=name, cause=cause), ("importance", "low", "high")),
-                    factor=1000,
-                    digits=2,
-                )
-                for cause in summary.fit.causes
-            ],
-        }
-        for name in order[:MOST_COVARIATES]
-    ]
+    for name in order[:MOST_COVARIATES]:
+        of_causes = [_pick(table, covariate=name, cause=cause) for cause in summary.fit.causes]
+        ends = [_ends(each, ("importance", "low", "high")) for each in of_causes]
+        rows.append({"covariate": name, "cells": [interval(each, 1000, 2) for each in ends]})
+    return rows

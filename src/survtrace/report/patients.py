@@ -63,16 +63,7 @@ class Patients:
 
 
 def choose_patients(est: SurvTRACE, X: pd.DataFrame, cause: Any, random_state: int) -> Patients:
-    """The subjects at the 10, 50 and 90 % quantiles of predicted risk.
-
-    Examples
-    --------
-    >>> from survtrace.datasets import make_cohort
-    >>> X, y = make_cohort(300, random_state=0)
-    >>> est = SurvTRACE(n_members=2, max_epochs=1, random_state=0, verbose=False).fit(X, y)
-    >>> [patient.name for patient in choose_patients(est, X, 1, random_state=0).each]
-    ['low', 'middle', 'high']
-    """
+    """Choose the subjects at the 10, 50 and 90 % quantiles of predicted risk."""
     risk = est.predict(X)
     order = np.argsort(risk, kind="stable")
     rows = [order[int(place * len(order))] for place in PLACES.values()]
@@ -80,10 +71,9 @@ def choose_patients(est: SurvTRACE, X: pd.DataFrame, cause: Any, random_state: i
     incidence, deviation = est.predict_cumulative_incidence(chosen, times, return_std=True)
     shares, base = _shares(est, X, chosen, cause, random_state)
     tables = [_covariates(chosen.iloc[i], shares, i) for i in range(len(rows))]
-    each = zip(PLACES, risk[rows].tolist(), tables, incidence, deviation, strict=True)
     patients = tuple(
-        Patient(name, own_risk, table, times, curves, spread)
-        for name, own_risk, table, curves, spread in each
+        Patient(name, float(risk[rows[i]]), tables[i], times, incidence[i], deviation[i])
+        for i, name in enumerate(PLACES)
     )
     return Patients(patients, est.median_event_time_, None if base is None else cause, base)
 
@@ -108,6 +98,6 @@ def _shares(
 
 
 def _covariates(values: pd.Series, shares: Floats | None, row: int) -> pd.DataFrame:
-    known = [None if pd.isna(value) else value for value in values]
-    table = pd.DataFrame({"covariate": list(values.index), "value": pd.Series(known, dtype=object)})
+    present = pd.Series([None if pd.isna(value) else value for value in values], dtype=object)
+    table = pd.DataFrame({"covariate": list(values.index), "value": present})
     return table if shares is None else table.assign(share=shares[row])

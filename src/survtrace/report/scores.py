@@ -84,30 +84,20 @@ def score(
     """Score SurvTRACE, Aalen-Johansen, Cox and a forest.
 
     On rows that SurvTRACE has learned from, it is scored alone: there it would always win.
-
-    Examples
-    --------
-    >>> from survtrace.tables.outcome.outcome import read_outcome
-    >>> from survtrace.datasets import make_cohort
-    >>> X, y = make_cohort(400, proportions=(0.4, 0.2), random_state=0)
-    >>> est = SurvTRACE(n_members=1, max_epochs=1, random_state=0, verbose=False)
-    >>> est = est.fit(X[:300], y[:300])
-    >>> score(est, X[300:], read_outcome(y[300:]), None, random_state=0).horizons.shape
-    (3,)
     """
     tell(f"scoring {OURS}")
     horizons, grid = default_horizons(outcome), est.censoring_.usable(est.score_times_)
     times = np.union1d(horizons, grid)
-    known = (times, est.causes_, horizons, grid, est.censoring_)
+    when = (times, est.causes_, horizons, grid, est.censoring_)
     incidences = {OURS: est.predict_cumulative_incidence(X, times)}
-    rows = {OURS: score_rows(outcome, incidences[OURS], *known, random_state=random_state)}
+    rows = {OURS: score_rows(outcome, incidences[OURS], *when, random_state=random_state)}
     baselines = NONE
     if with_baselines:
         baselines = predict_baselines(est, X, outcome, train, times, random_state, tell)
     for name, incidence in baselines.incidences.items():
         tell(f"scoring {name}")
         incidences[name] = incidence
-        rows[name] = score_rows(outcome, incidence, *known, random_state=random_state)
+        rows[name] = score_rows(outcome, incidence, *when, random_state=random_state)
     tables = {name: score_table(found).assign(method=name) for name, found in rows.items()}
     if AALEN_JOHANSEN in tables:
         tables[AALEN_JOHANSEN] = _without_order(tables[AALEN_JOHANSEN])
@@ -157,9 +147,8 @@ def _brier_over_time(
     for name, incidence in methods.items():
         for k, cause in enumerate(outcome.causes):
             value = brier_score(outcome, incidence[:, k], grid, cause=cause, y_train=censoring)
-            pieces.append(
-                pd.DataFrame({"method": name, "cause": cause, "time": grid, "value": value})
-            )
+            columns = {"method": name, "cause": cause, "time": grid, "value": value}
+            pieces.append(pd.DataFrame(columns))
     return pd.concat(pieces, ignore_index=True)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ from survtrace.naming import default_cause_name
 from survtrace.study.presets import FOREST, OWN_TABLE, PRESETS, SIMPLE, survtrace
 from survtrace.study.protocol import SEER, Task, load_task, random_splits
 from survtrace.study.published import CONCORDANCE
-from survtrace.study.runner import Job, Method, run_jobs
-from survtrace.study.setting_search import Choice, search_settings, searched_settings
+from survtrace.study.runner import Job, run_jobs
+from survtrace.study.setting_search import search_settings, searched_settings
 from survtrace.study.tables import as_latex, as_markdown, compare_with, differences, summarise
 from survtrace.tables.files.formats import read_table, split_outcome
 from survtrace.tables.files.reading import Reading
@@ -67,7 +67,19 @@ def run_study(
     preset = PRESETS[name]
     methods = {**preset.methods, **(preset.peers if today else {})}
     data = [*preset.data, *([f"{SEER}{seer}"] if seer else [])]
-    settings = _settings(data, methods, folder, n_processes, search, load)
+    if search:
+        how: dict[str, Any] = {"load": load, "n_processes": n_processes}
+        settings = {
+            one: search_settings(one, methods, folder / "search" / one, **how) for one in data
+        }
+    else:
+        searched = searched_settings()
+        settings = {
+            one: {name: chosen for name, chosen in searched.get(one, {}).items() if name in methods}
+            for one in data
+        }
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "settings.json").write_text(json.dumps(settings, indent=1) + "\n")
     jobs = [
         Job(one, method, split)
         for one in data
@@ -107,14 +119,14 @@ def compare_on_table(
         )
     X, y = split_outcome(read_table(table, reading), duration, event, drop)
     X, y = clean_subjects(X, y, censored=censored, categorical=categorical, columns=columns)
-    own = Task(table.stem, X, y, random_splits(len(X), n_splits))
+    task = Task(table.stem, X, y, random_splits(len(X), n_splits))
     left_out: list[str] = []
     settings = {}
     if methods is None:
         methods, left_out = _baselines(len(X))
-        settings = {own.name: OWN_TABLE}
-    jobs = [Job(own.name, method, split) for method in methods for split in range(n_splits)]
-    scores = run_jobs(jobs, methods, folder, settings=settings, load=lambda name: own)
+        settings = {task.name: OWN_TABLE}
+    jobs = [Job(task.name, method, split) for method in methods for split in range(n_splits)]
+    scores = run_jobs(jobs, methods, folder, settings=settings, load=lambda name: task)
     tables = _write_tables(scores, (*CONCORDANCE, "IBS"), folder)
     verdicts = [_verdict(scores, name) for name in methods if name != "SurvTRACE"]
     return tables + "\n" + "\n".join([*verdicts, *_ridges(jobs, folder), *left_out])
@@ -125,11 +137,11 @@ def _baselines(n_subjects: int) -> tuple[dict[str, Callable[..., object]], list[
     methods: dict[str, Callable[..., object]] = {"SurvTRACE": survtrace, **SIMPLE}
     if find_spec("sksurv") is None:
         why = "it needs scikit-survival (pip install 'survtrace[baselines]')"
-        return methods, [f"CS-RSF, a random survival forest, is left out: {why}."]
-    if n_subjects > MOST_FOREST_ROWS:
+    elif n_subjects > MOST_FOREST_ROWS:
         why = f"the table has {n_subjects:,} rows, more than {MOST_FOREST_ROWS:,}"
-        return methods, [f"CS-RSF, a random survival forest, is left out: {why}."]
-    return {**methods, **FOREST}, []
+    else:
+        return {**methods, **FOREST}, []
+    return methods, [f"CS-RSF, a random survival forest, is left out: {why}."]
 
 
 def _ridges(jobs: Sequence[Job], folder: Path) -> list[str]:
@@ -149,29 +161,6 @@ def _ridges(jobs: Sequence[Job], folder: Path) -> list[str]:
         + "."
         for method, chosen in found.items()
     ]
-
-
-def _settings(
-    data: Sequence[str],
-    methods: Mapping[str, Method],
-    folder: Path,
-    n_processes: int,
-    search: bool,
-    load: Callable[[str], Task],
-) -> dict[str, Choice]:
-    """Settings of each method on each data set, kept beside the scores."""
-    known = {} if search else searched_settings()
-    settings = {
-        one: search_settings(
-            one, methods, folder / "search" / one, load=load, n_processes=n_processes
-        )
-        if search
-        else {name: chosen for name, chosen in known.get(one, {}).items() if name in methods}
-        for one in data
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "settings.json").write_text(json.dumps(settings, indent=1) + "\n")
-    return settings
 
 
 def _write_tables(scores: pd.DataFrame, columns: Sequence[str], folder: Path) -> str:
@@ -194,8 +183,8 @@ def _verdict(scores: pd.DataFrame, baseline: str) -> str:
     found = corrected_t_test(changes, test_fraction=0.3)
     change = 100 * found.difference / over_causes[baseline].mean()
     better = "lower" if change < 0 else "higher"
-    told = "" if found.p_value < 0.05 else "; no clear difference over these splits"
+    note = "" if found.p_value < 0.05 else "; no clear difference over these splits"
     return (
         f"SurvTRACE's integrated Brier score is {abs(change):.1f} % {better} than {baseline}'s "
-        f"(p = {found.p_value:.2g} over {len(changes)} splits, corrected for their overlap{told})."
+        f"(p = {found.p_value:.2g} over {len(changes)} splits, corrected for their overlap{note})."
     )

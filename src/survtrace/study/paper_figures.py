@@ -152,19 +152,11 @@ def attention_figure(est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame) -> Figure
     names = [_readable(name) for name in est.feature_names_in_]
     even = 100 / len(names)
     reach = max(even / 4, float(np.abs(weights - even).max()))
+    scale: dict[str, Any] = {"limits": (even - reach, even + reach), "colours": "PuOr_r"}
     figure = Figure(figsize=(10, 5.4), layout="constrained")
     axes = figure.subplots(1, len(patients), sharey=True)
     for ax, patient, title in zip(axes, weights, patients, strict=True):
-        plot_attention(
-            patient,
-            names,
-            limits=(even - reach, even + reach),
-            colours="PuOr_r",
-            bar=False,
-            digits=1,
-            title=title,
-            ax=ax,
-        )
+        plot_attention(patient, names, **scale, bar=False, digits=1, title=title, ax=ax)
     label = f"attention in % (even: {even:.1f})"
     figure.colorbar(axes[0].images[0], ax=list(axes), shrink=0.6, label=label)
     return figure
@@ -194,11 +186,11 @@ def patients_figure(
     axes = figure.subplots(1, 2, sharey=True)
     for ax, (kind, row) in zip(axes, middle_patients(y).items(), strict=True):
         patient, duration = X.iloc[[row]], y["duration"].iloc[row]
-        own, spread = est.predict_survival_function(patient, times, return_std=True)
+        ours, spread = est.predict_survival_function(patient, times, return_std=True)
         baseline = cox.predict_survival_function(patient, times)
         plot_survival(
             times,
-            np.vstack([own, baseline]),
+            np.vstack([ours, baseline]),
             ["SurvTRACE (band: two deviations between members)", "CPH"],
             deviation=np.vstack([spread, np.full_like(baseline, np.nan)]),
             unit=unit,

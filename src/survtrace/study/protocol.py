@@ -110,8 +110,8 @@ def load_task(name: str) -> Task:
         return _randomly_split(name, *load_public(name))
     if name.startswith(SEER):
         return _randomly_split("seer", *load_seer(name.removeprefix(SEER), treatment="paper"))
-    known = [*SHARED, *SIMULATED, *PUBLIC, SEER + "path"]
-    raise DataError(f"data must be one of {known}; got {name!r}.")
+    names = [*SHARED, *SIMULATED, *PUBLIC, SEER + "path"]
+    raise DataError(f"data must be one of {names}; got {name!r}.")
 
 
 def random_splits(
@@ -151,9 +151,9 @@ def _shared(name: str, X: pd.DataFrame, y: pd.DataFrame) -> Task:
             Split(*(file[f"{part}_{number}"] for part in ("train", "val", "test")))
             for number in range(n_splits)
         )
-        known = {k: file[k] for k in ("horizons", "ibs_grid") if k in file.files}
+        times = {k: file[k] for k in ("horizons", "ibs_grid") if k in file.files}
     ties: Ties = "scikit-survival" if name in TABLE_2 else "left-limit"
-    return Task(name, X, y, splits, known.get("horizons"), known.get("ibs_grid"), ties=ties)
+    return Task(name, X, y, splits, times.get("horizons"), times.get("ibs_grid"), ties=ties)
 
 
 def _randomly_split(

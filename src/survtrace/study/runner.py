@@ -53,50 +53,32 @@ def run_jobs(
     job writes one file, whole or not at all; one of other settings is run again. Seconds are
     kept apart (`timings.csv`), for they never repeat.
     """
-    works = [_Work(job, _chosen(settings or {}, job)) for job in jobs]
-    kept = folder / "jobs"
-    kept.mkdir(parents=True, exist_ok=True)
-    waiting = [work for work in works if not _is_done(work, kept)]
+    jobs, files = list(jobs), folder / "jobs"
+    files.mkdir(parents=True, exist_ok=True)
+    waiting = []
+    for job in jobs:
+        chosen = dict((settings or {}).get(job.data, {}).get(job.method, {}))
+        file = files / job.file
+        if not file.exists() or json.loads(file.read_text())["settings"] != chosen:
+            waiting.append((job, methods[job.method], chosen, load, files))
     with Progress(console=Console(stderr=True)) as progress:
-        task = progress.add_task("jobs", total=len(works), completed=len(works) - len(waiting))
-        for job in _each_done(waiting, methods, load, kept, n_processes):
+        task = progress.add_task("jobs", total=len(jobs), completed=len(jobs) - len(waiting))
+        for job in _each_done(waiting, n_processes):
             progress.update(task, advance=1, description=f"{job.data} {job.method}")
-    scores, seconds = _collect([work.job for work in works], kept)
+    scores, seconds = _collect(jobs, files)
     scores.to_csv(folder / "scores.csv", index=False, float_format="%.6f")
     seconds.to_csv(folder / "timings.csv", index=False, float_format="%.3f")
     return scores
 
 
-class _Work(NamedTuple):
-    job: Job
-    settings: dict[str, Any]
-
-
-def _chosen(settings: Settings, job: Job) -> dict[str, Any]:
-    return dict(settings.get(job.data, {}).get(job.method, {}))
-
-
-def _is_done(work: _Work, kept: Path) -> bool:
-    file = kept / work.job.file
-    return file.exists() and json.loads(file.read_text())["settings"] == work.settings
-
-
-def _each_done(
-    waiting: list[_Work],
-    methods: Mapping[str, Method],
-    load: Callable[[str], Task],
-    kept: Path,
-    n_processes: int,
-) -> Iterator[Job]:
+def _each_done(waiting: list[tuple[Any, ...]], n_processes: int) -> Iterator[Job]:
+    """Call `_run` with each of the arguments, here or in processes; the jobs as they end."""
     if n_processes == 1:
-        for work in waiting:
-            yield _run(work, methods[work.job.method], load, kept)
+        for arguments in waiting:
+            yield _run(*arguments)
         return
     with ProcessPoolExecutor(n_processes, initializer=_one_thread) as pool:
-        running = [
-            pool.submit(_run, work, methods[work.job.method], load, kept) for work in waiting
-        ]
-        for done in as_completed(running):
+        for done in as_completed([pool.submit(_run, *arguments) for arguments in waiting]):
             yield done.result()
 
 
@@ -108,8 +90,9 @@ def _one_thread() -> None:
     threadpool_limits(1)
 
 
-def _run(work: _Work, method: Method, load: Callable[[str], Task], kept: Path) -> Job:
-    job, settings = work
+def _run(
+    job: Job, method: Method, settings: dict[str, Any], load: Callable[[str], Task], files: Path
+) -> Job:
     task = load(job.data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
@@ -118,16 +101,16 @@ def _run(work: _Work, method: Method, load: Callable[[str], Task], kept: Path) -
     content = {"settings": settings, "scores": scores.to_dict(orient="records"), "seconds": seconds}
     if hasattr(est, "ridges_"):
         content["ridges"] = dict(zip(map(str, est.causes_), est.ridges_, strict=True))
-    with replacing(kept / job.file) as part:
+    with replacing(files / job.file) as part:
         part.write_text(json.dumps(content))
     return job
 
 
-def _collect(jobs: list[Job], kept: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _collect(jobs: list[Job], files: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     scores, seconds = [], []
     for job in jobs:
-        content = json.loads((kept / job.file).read_text())
-        known = {**job._asdict(), "data": job.data.partition(":")[0]}
-        scores += [{**known, **row} for row in content["scores"]]
-        seconds.append({**known, **content["seconds"]})
+        content = json.loads((files / job.file).read_text())
+        columns = {**job._asdict(), "data": job.data.partition(":")[0]}
+        scores += [{**columns, **row} for row in content["scores"]]
+        seconds.append({**columns, **content["seconds"]})
     return pd.DataFrame(scores), pd.DataFrame(seconds)

@@ -44,7 +44,7 @@ def score_predictions(incidence: NDArray[np.float64], task: Task, split: Split) 
     """Scores of the test rows' incidences, (subject, cause, time), at horizons, then grid."""
     horizons, grid = task.times(split)
     outcome, causes = read_outcome(task.y.iloc[split.test]), read_outcome(task.y).causes
-    known: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "horizons": horizons,
         "grid": grid,
         "censoring": censoring_survival(task.y.iloc[split.train]),
@@ -52,10 +52,10 @@ def score_predictions(incidence: NDArray[np.float64], task: Task, split: Split) 
         "ties": task.ties,
     }
     if len(causes) == 1:
-        known["concordance"] = partial(concordance_paper, ties=task.ties)
+        settings["concordance"] = partial(concordance_paper, ties=task.ties)
     times, rows = np.concatenate([horizons, grid]), []
     for k, cause in enumerate(causes):
-        found = score_rows(outcome, incidence[:, [k]], times, [cause], **known)
+        found = score_rows(outcome, incidence[:, [k]], times, [cause], **settings)
         row = {"cause": cause, **dict(zip(WEIGHTED, (float(x.value) for x in found), strict=True))}
         on_grid = incidence[:, k, len(horizons) :]
         row["AJ"] = np.sqrt(aalen_johansen_calibration(outcome, on_grid, grid, cause=cause))

@@ -20,15 +20,15 @@ SEARCHED = Path(__file__).with_name("searched.json")
 Choice = dict[str, dict[str, Any]]
 
 
-def searched_settings(file: Path = SEARCHED) -> dict[str, Choice]:
-    """Settings found by a search and kept in a file: data set, method, setting.
+def searched_settings() -> dict[str, Choice]:
+    """Read the settings that a search found: data set, method, setting.
 
     Examples
     --------
     >>> sorted(searched_settings()["metabric"])[:2]
     ['CPH', 'DSM']
     """
-    found: dict[str, Choice] = json.loads(file.read_text())
+    found: dict[str, Choice] = json.loads(SEARCHED.read_text())
     return found
 
 

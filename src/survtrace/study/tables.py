@@ -54,26 +54,17 @@ def compare_with(
     rows = []
     index = ["data", "cause", "split"]
     shown = _present(scores)
-    own = scores[scores["method"] == reference].set_index(index)
+    of_reference = scores[scores["method"] == reference].set_index(index)
     for method, theirs in scores[scores["method"] != reference].groupby("method", sort=False):
-        changes = theirs.set_index(index)[shown] - own[shown]
+        changes = theirs.set_index(index)[shown] - of_reference[shown]
         for (data, cause), group in changes.groupby(level=["data", "cause"], sort=False):
             for name in shown:
                 values = group[name].dropna().to_numpy()
                 if len(values) < 2 or np.ptp(values) == 0:
                     continue
                 found = corrected_t_test(values, test_fraction)
-                rows.append(
-                    {
-                        "data": data,
-                        "cause": cause,
-                        "method": method,
-                        "score": name,
-                        "difference": found.difference,
-                        "t": found.difference / found.standard_error,
-                        "p": found.p_value,
-                    }
-                )
+                size = found.difference / found.standard_error
+                rows.append((data, cause, method, name, found.difference, size, found.p_value))
     return pd.DataFrame(rows, columns=["data", "cause", "method", "score", "difference", "t", "p"])
 
 
@@ -111,8 +102,11 @@ def differences(comparison: pd.DataFrame, columns: Sequence[str]) -> str:
         title = f"{_title(comparison, data, cause)}: difference to SurvTRACE (corrected t, p)\n"
         shown = [name for name in columns if (group["score"] == name).any()]
         lines = [title, f"| method | {' | '.join(shown)} |", "|---" * (len(shown) + 1) + "|"]
-        for method, own in group.groupby("method", sort=False):
-            found = {row["score"]: _difference(row) for _, row in own.iterrows()}
+        for method, rows in group.groupby("method", sort=False):
+            found = {
+                row.score: f"{row.difference:+.4f} ({row.t:.1f}, {row.p:.2g})"
+                for row in rows.itertuples()
+            }
             cells = [found.get(name, "-") for name in shown]
             lines.append(f"| {method} | {' | '.join(cells)} |")
         parts.append("\n".join(lines))
@@ -138,10 +132,9 @@ def _columns(
 ) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """Heads of the columns, and each method with its cells."""
     rank = group[[f"{name} rank" for name in columns]].astype(float).mean(axis=1)
-    known = {
-        name: [printed(data, cause, method, name) for method in group["method"]] for name in columns
-    }
-    beside = [name for name in columns if any(value is not None for value in known[name])]
+    methods = list(group["method"])
+    of_paper = {name: [printed(data, cause, each, name) for each in methods] for name in columns}
+    beside = [name for name in columns if any(value is not None for value in of_paper[name])]
     timed = [name for name in SECONDS if name in group]
     heads = [*columns, "rank", *(f"paper's {name}" for name in beside)]
     heads += [name.replace("_seconds", " s") for name in timed]
@@ -149,7 +142,7 @@ def _columns(
     for place, (_, row) in enumerate(group.iterrows()):
         cells = [_cell(row, name, bold) for name in columns]
         cells.append(f"{rank.iloc[place]:.1f}")
-        cells += [_number(known[name][place], "{:.3f}") for name in beside]
+        cells += [_number(of_paper[name][place], "{:.3f}") for name in beside]
         cells += [_number(row[name], "{:.3g}") for name in timed]
         rows.append((row["method"], cells))
     return heads, rows
@@ -165,7 +158,3 @@ def _cell(row: pd.Series, name: str, bold: str) -> str:
 
 def _number(value: float | None, form: str) -> str:
     return "-" if value is None or np.isnan(value) else form.format(value)
-
-
-def _difference(row: pd.Series) -> str:
-    return f"{row['difference']:+.4f} ({row['t']:.1f}, {row['p']:.2g})"
