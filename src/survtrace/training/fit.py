@@ -28,7 +28,7 @@ from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.history import History
 from survtrace.training.loop import Plan, train
 from survtrace.training.recalibration import recalibrate
-from survtrace.training.unknown import Unknown, learn_unknown
+from survtrace.training.unknown import learn_unknown
 
 OUTCOME_DEPENDENT = ("paper", "events", "stabilised")
 NOT_IN_FINGERPRINT = (
@@ -94,8 +94,7 @@ def fit(
                     checkpoint = open_checkpoint(settings, cohort, plan)
                     train(network, batch_source, plan, history, settings.verbose, checkpoint)
                 if not history.interrupted:
-                    unknown = Unknown.of(cohort.encoding, cohort.counts)
-                    learn_unknown(network, batch_source, unknown, settings.unknown_steps, base)
+                    learn_unknown(network, cohort, batch_source, settings.unknown_steps, base)
             except BaseException as error:
                 if not history.records:
                     raise

@@ -111,7 +111,7 @@ def tensor_cores(device: torch.device) -> Iterator[None]:
 
 
 def begin(network: Network, plan: Plan, n_steps: int, history: History) -> State:
-    """The state before the first step."""
+    """Make the state before the first step."""
     flat_parameters = gather_parameters(network)
     optimiser = torch.optim.AdamW(
         [flat_parameters],
@@ -140,14 +140,14 @@ def validation_loss(
     """Survival loss of each member on its own validation subjects; the auxiliary tasks aside."""
     network.eval()
     total = torch.zeros(len(members) + 1, device=network.device)
-    for pool in batch_source.validation(members):
-        for subjects in pool.order:
-            own = group.own(subjects)
-            if own.shape[1] > 0:
-                batch = ops.gather(pool.cohort, own)
+    for chunk in batch_source.validation(members):
+        for subjects in chunk.order:
+            shard = group.shard(subjects)
+            if shard.shape[1] > 0:
+                batch = ops.gather(chunk.cohort, shard)
                 logits = network.cause_logits(batch.rows, batch.values)
-                total[:-1] += survival_loss(logits, batch) * own.shape[1]
-                total[-1] += own.shape[1]
+                total[:-1] += survival_loss(logits, batch) * shard.shape[1]
+                total[-1] += shard.shape[1]
     group.all_reduce(total)
     return total[:-1] / total[-1]
 
