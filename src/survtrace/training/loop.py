@@ -60,7 +60,7 @@ def train(
     first = checkpoint.restore(state) if checkpoint else 0
     step = prepare_step(state, plan.clip_norm, group)
     try:
-        with progress_bar(verbose, plan.max_epochs, device) as bar, tensor_cores(device):
+        with progress_bar(verbose, plan.max_epochs, device) as show, tensor_cores(device):
             for epoch in range(first, plan.max_epochs):
                 members = stopping.learning.tolist()
                 if not members:
@@ -77,7 +77,7 @@ def train(
                     _require_finite_validation(validation, members, epoch)
                     improved = stopping.update(state.flat_parameters, validation, epoch)
                 history.add(epoch, members, training.mean(0), validation, improved)
-                bar.show(epoch, stopping.best_loss, stopping.stopped)
+                show(epoch, stopping.best_loss, stopping.stopped)
                 if stopping.stopped[members].any():
                     state.keep(~stopping.stopped[members])
                     step = prepare_step(state, plan.clip_norm, group)
@@ -123,14 +123,8 @@ def begin(network: Network, plan: Plan, n_steps: int, history: History) -> State
         capturable=flat_parameters.is_cuda,
     )
     average = RunningAverage(flat_parameters, plan.averaging * n_steps)
-    return State(
-        network,
-        flat_parameters,
-        optimiser,
-        average,
-        EarlyStopping(flat_parameters, plan.patience),
-        history,
-    )
+    stopping = EarlyStopping(flat_parameters, plan.patience)
+    return State(network, flat_parameters, optimiser, average, stopping, history)
 
 
 @torch.no_grad()
