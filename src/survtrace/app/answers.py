@@ -135,9 +135,9 @@ class Answers:
                     f"covariates that are no columns of the table are unknown: {_some(missing)}.",
                     DataWarning,
                 )
-            known = table.assign(**dict.fromkeys(missing))
+            completed = table.assign(**dict.fromkeys(missing))
             distinct = list(dict.fromkeys(times or [self.est.median_event_time_]))
-            points, mean, _ = self._states(known, distinct)
+            points, mean, _ = self._states(completed, distinct)
         added = prediction_frame(text, state_names(points, self.causes), mean)
         return Scored(pd.concat([text, added], axis=1), words)
 

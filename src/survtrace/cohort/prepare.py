@@ -224,9 +224,9 @@ def _require_levels(encoding: Encoding, columns: Any) -> None:
     """Refuse levels, found in any row, that the data dictionary does not have."""
     entries = read_dictionary(columns)
     for covariate, column in zip(encoding.covariates, encoding.columns, strict=True):
-        known = entries[covariate.name].levels if covariate.name in entries else ()
-        if known and isinstance(column, Categories):
-            unknown = [level for level in column.levels if level not in known]
+        listed = entries[covariate.name].levels if covariate.name in entries else ()
+        if listed and isinstance(column, Categories):
+            unknown = [level for level in column.levels if level not in listed]
             if unknown:
                 raise DataError(
                     f"column {covariate.name!r} has the levels {unknown[:5]}, which the data "

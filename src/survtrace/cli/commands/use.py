@@ -76,18 +76,18 @@ def predict(
     if ray and out == STANDARD:
         raise SettingError("--ray writes a folder of Parquet files; pass its path as --out.")
     require_free(out, force=force, inputs=[table, model])
-    asked = read_numbers(times, "--times")
+    points = read_numbers(times, "--times")
     est, total = load(model), count_rows(table)
     question: dict[str, Any] = {"keep": ids or (), "causes": not survival_only, "std": std}
     began = time.perf_counter()
     with screen.hushed(quiet), screen.counting(total, quiet=quiet) as advance, rows_as_in(table):
         if ray:
             rows = distributed.predict_files(
-                est, table, out, asked, n_workers=workers, use_gpu=gpu, **question
+                est, table, out, points, n_workers=workers, use_gpu=gpu, **question
             )
         else:
             rows = predict_file(
-                est, table, out, asked, reading=how.reading, advance=advance, **question
+                est, table, out, points, reading=how.reading, advance=advance, **question
             )
     seconds = time.perf_counter() - began
     if json:
@@ -126,13 +126,13 @@ def evaluate(
     from survtrace.evaluation import evaluate as score
     from survtrace.evaluation.learned_rows import warn_of_interrupted
 
-    asked = None if horizons is None else read_numbers(horizons, "--horizons")
+    points = None if horizons is None else read_numbers(horizons, "--horizons")
     est = load(model)
     with screen.hushed(quiet), rows_as_in(table):
         warn_of_interrupted(est)
         X, y = read_scored(est, table, how)
         y_train = None if train is None else read_scored(est, train, how)[1]
-        scores = score(est, X, y, horizons=asked, y_train=y_train)
+        scores = score(est, X, y, horizons=points, y_train=y_train)
     if json:
         screen.show_json(screen.records(scores))
         return
