@@ -69,14 +69,15 @@ def take_in_turn(
         network.generator.set_state(masks)  # each worker draws those of the whole batch
         group = ProcessGroup(rank, N_WORKERS)
         network.share_dropout(group.part(subjects.shape[1]))
-        own = cohort.take(group.own(subjects))
+        own = cohort.take(group.shard(subjects))
         parts = ops.losses(*network(own.rows, own.values), own, weight)
         parts = parts * (own.event.shape[1] / subjects.shape[1])
         gather_gradients(parts.sum(), network, gradient)
         sums += gradient
         losses = losses + parts.detach()
     gradient.copy_(sums)
-    step.state.advance(step.clip_norm)
+    state = step.state
+    ops.update(state.flat_parameters, gradient, state.optimiser, state.average, step.clip_norm)
     return losses
 
 

@@ -20,22 +20,13 @@ from survtrace.tables.outcome.roles import is_path
 class Names:
     """How a fitted estimator's causes, covariates and times are called, and what its card says.
 
-    Attributes
-    ----------
-    causes
-        The text of each cause, by its label.
-    covariates
-        The text of each covariate, unit included, by its name.
-    time_unit
-        Unit of durations; empty if it is not known.
-    card
-        The model card: ``fitted_on``, ``n_subjects``, ``n_events`` and so on; empty for a model
-        saved by an earlier version.
+    The card has ``fitted_on``, ``n_subjects``, ``n_events`` and so on; it is empty for a model
+    saved by an earlier version.
     """
 
-    causes: dict[Any, str]
-    covariates: dict[str, str]
-    time_unit: str = ""
+    causes: dict[Any, str]  # by label
+    covariates: dict[str, str]  # by name; with the unit
+    time_unit: str = ""  # empty if it is not known
     card: dict[str, Any] = field(default_factory=dict)
 
     def cause(self, label: Any) -> str:
@@ -125,8 +116,8 @@ def column_names(kind: str, times: ArrayLike, causes: Sequence[Any] = ()) -> lis
     >>> column_names("incidence", [12, 60], ["heart", "other"])[1:3]
     ['incidence_heart_60', 'incidence_other_12']
     """
-    asked = np.atleast_1d(np.asarray(times, dtype=np.float64))
-    labels = [np.format_float_positional(time, trim="-") for time in asked]
+    points = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    labels = [np.format_float_positional(time, trim="-") for time in points]
     states = [f"{kind}_{cause}" for cause in causes] or [kind]
     return [f"{state}_{label}" for state in states for label in labels]
 
@@ -151,15 +142,8 @@ def prediction_frame(
 ) -> pd.DataFrame:
     """Put predictions into a frame, a row for each subject, with the index of X if it has one.
 
-    Parameters
-    ----------
-    X
-        The table that was asked about, or its path.
-    columns
-        From `column_names`.
-    values, deviation
-        Shape (subject, ...), as many numbers a subject as there are columns. A deviation stands
-        beside what it belongs to, with ``_std`` behind its name.
+    Values and deviation have as many numbers a subject as there are columns, by `column_names`. A
+    deviation stands beside what it belongs to, with ``_std`` behind its name.
 
     Examples
     --------

@@ -41,8 +41,8 @@ def test_an_empty_history_has_its_columns():
 
 def test_the_bar_goes_to_standard_error_only_when_asked(capsys):
     for verbose in (False, "auto", True):
-        with progress_bar(verbose, 3, torch.device("cpu")) as bar:
-            bar.show(0, torch.tensor([0.5]), torch.tensor([False]))
+        with progress_bar(verbose, 3, torch.device("cpu")) as show:
+            show(0, torch.tensor([0.5]), torch.tensor([False]))
         out, err = capsys.readouterr()
         assert out == ""
         assert ("training on cpu" in err) == (verbose is True)

@@ -98,7 +98,7 @@ def test_some_members_stopped_before_others(learned):
 @pytest.mark.parametrize("n_subjects", [2, 3, 64, 67])
 def test_shares_make_up_the_batch(n_subjects):
     subjects = torch.arange(n_subjects).repeat(3, 1)
-    shares = [ProcessGroup(rank, 2).own(subjects) for rank in range(2)]
+    shares = [ProcessGroup(rank, 2).shard(subjects) for rank in range(2)]
     assert torch.equal(torch.cat(shares, dim=1), subjects)
     for rank, share in enumerate(shares):
         first, last, whole = ProcessGroup(rank, 2).part(n_subjects)

@@ -116,14 +116,14 @@ class Answers:
     def score(self, content: bytes, times: Sequence[float] | None) -> Scored:
         """A CSV table with the probability of each state at each time added to its columns."""
         with collected_warnings() as words:
-            table, own = read_csv(content, self.limits.rows)
+            table, text = read_csv(content, self.limits.rows)
             missing = [name for name in self.covariates if name not in table]
             if len(missing) == len(self.covariates):
                 raise DataError(
                     f"the table must have columns named as in /schema; it has none of "
-                    f"{_some(missing)}, but {_some(own.columns.to_list())}. Rename them."
+                    f"{_some(missing)}, but {_some(text.columns.to_list())}. Rename them."
                 )
-            unused = [name for name in own.columns if name not in self.covariates]
+            unused = [name for name in text.columns if name not in self.covariates]
             for name in missing:
                 if near := get_close_matches(name, unused, n=1):
                     raise DataError(
@@ -135,11 +135,11 @@ class Answers:
                     f"covariates that are no columns of the table are unknown: {_some(missing)}.",
                     DataWarning,
                 )
-            known = table.assign(**dict.fromkeys(missing))
+            completed = table.assign(**dict.fromkeys(missing))
             distinct = list(dict.fromkeys(times or [self.est.median_event_time_]))
-            points, mean, _ = self._states(known, distinct)
-        added = prediction_frame(own, state_names(points, self.causes), mean)
-        return Scored(pd.concat([own, added], axis=1), words)
+            points, mean, _ = self._states(completed, distinct)
+        added = prediction_frame(text, state_names(points, self.causes), mean)
+        return Scored(pd.concat([text, added], axis=1), words)
 
     def _states(
         self, X: pd.DataFrame, times: Sequence[float] | None, after: float = 0.0
@@ -197,7 +197,7 @@ def read_csv(content: bytes, max_rows: int) -> tuple[pd.DataFrame, pd.DataFrame]
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # longer than the header
             table = pd.read_csv(io.StringIO(text), **read)
-            own = pd.read_csv(io.StringIO(text), **read, dtype=str, keep_default_na=False)
+            verbatim = pd.read_csv(io.StringIO(text), **read, dtype=str, keep_default_na=False)
     except DataError:
         raise
     except (ValueError, OverflowError, csv.Error, pd.errors.ParserWarning) as error:
@@ -205,7 +205,7 @@ def read_csv(content: bytes, max_rows: int) -> tuple[pd.DataFrame, pd.DataFrame]
             f"the table could not be read as CSV in UTF-8 ({error}). Write a line of column "
             "names, then a line for each subject."
         ) from None
-    return table, own
+    return table, verbatim
 
 
 @contextmanager
@@ -215,8 +215,8 @@ def collected_warnings() -> Iterator[list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield words
-    said = [str(w.message) for w in caught if issubclass(w.category, DataWarning)]
-    words.extend(dict.fromkeys(said))
+    messages = [str(w.message) for w in caught if issubclass(w.category, DataWarning)]
+    words.extend(dict.fromkeys(messages))
 
 
 def _or_none(values: Array) -> Any:

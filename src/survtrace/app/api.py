@@ -22,13 +22,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from survtrace.app.answers import Answers, Attention, Prediction
 from survtrace.app.limits import LimitError, Limits, RequestGuard, Worker, refusal
-from survtrace.app.schema import (
-    LimitsSchema,
-    Schema,
-    TimeSchema,
-    covariate_schemas,
-    model_schema,
-)
+from survtrace.app.schema import LimitsSchema, Schema, TimeSchema, covariate_schemas, model_schema
 from survtrace.errors import DataError, SettingError, SurvtraceError
 from survtrace.estimator import SurvTRACE
 from survtrace.naming import names_of
@@ -167,7 +161,16 @@ def create_app(
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
     )
-    app.include_router(_open_routes())
+
+    @app.get("/", include_in_schema=False)
+    async def page() -> FileResponse:
+        return FileResponse(PAGE / "index.html")
+
+    @app.get("/health")
+    async def health() -> Health:
+        """Answer that the server runs."""
+        return Health(status="ok", version=version("survtrace"))
+
     answers = Answers(est, schema.covariates, limits)
     app.include_router(
         _guarded_routes(schema, answers, Worker(limits.seconds), rows),
@@ -181,22 +184,6 @@ def create_app(
     if hosts is not None:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
     return app
-
-
-def _open_routes() -> APIRouter:
-    """Make the routes without token: the empty page, and /health."""
-    routes = APIRouter()
-
-    @routes.get("/", include_in_schema=False)
-    async def page() -> FileResponse:
-        return FileResponse(PAGE / "index.html")
-
-    @routes.get("/health")
-    async def health() -> Health:
-        """Answer that the server runs."""
-        return Health(status="ok", version=version("survtrace"))
-
-    return routes
 
 
 def _guarded_routes(

@@ -91,14 +91,12 @@ def covariate_schemas(
     encoding = est.encoding_
     schemas, names = [], names_of(est)
     for covariate, column in zip(encoding.covariates, encoding.columns, strict=True):
-        label, unit = _label_and_unit(covariate.name, names.covariate(covariate.name), units or {})
-        schema = CovariateSchema(
-            name=covariate.name,
-            label=label,
-            unit=unit,
-            kind=covariate.kind,
-            typical=column.typical,
-        )
+        name, shown = covariate.name, names.covariate(covariate.name)
+        found = WITH_UNIT.fullmatch(shown)
+        label, unit = (found["label"], found["unit"]) if found else (shown, "")
+        unit, kind = (units or {}).get(name, unit), covariate.kind
+        typical = column.typical
+        schema = CovariateSchema(name=name, label=label, unit=unit, kind=kind, typical=typical)
         if isinstance(column, Scale):
             schema.low, schema.typical, schema.high, schema.step = slider(
                 column.low, column.typical, column.high
@@ -143,9 +141,3 @@ def model_schema(est: SurvTRACE, name: str) -> ModelSchema:
         interrupted=bool(card.get("interrupted")),
         version=card.get("survtrace_version"),
     )
-
-
-def _label_and_unit(name: str, label: str, units: Mapping[str, str]) -> tuple[str, str]:
-    found = WITH_UNIT.fullmatch(label)
-    text, unit = (found["label"], found["unit"]) if found else (label, "")
-    return (text, units[name]) if name in units else (text, unit)

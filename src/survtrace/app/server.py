@@ -41,7 +41,7 @@ def serve(
     if not here and token is None:
         warn(
             f"{host} can be reached from other machines and there is no token: whoever finds the "
-            "server can use it. Pass token=, and put TLS in front.",
+            "server can use it. Pass token=, and put TLS in front."
         )
     est = load(model_path)
     warn_of_interrupted(est)

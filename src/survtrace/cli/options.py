@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -226,18 +226,15 @@ def read_subjects(
     )
 
 
-def read_scored(
-    est: SurvTRACE, table: Path, columns: OutcomeColumns, how: TableOptions
-) -> tuple[pd.DataFrame, Any]:
+def read_scored(est: SurvTRACE, table: Path, how: TableOptions) -> tuple[pd.DataFrame, Any]:
     """Read covariates and outcome to score a model on; drop the columns that fit left out."""
     from survtrace.tables.files.formats import read_table
 
+    columns = outcome_columns(est, how)
     frame = read_table(table, how.reading)
     dropped_in_fit = est.card_.get("table", {}).get("left_out", ())
     left_out = dict.fromkeys([*columns.left_out, *(n for n in dropped_in_fit if n in frame)])
-    return read_subjects(
-        frame, OutcomeColumns(columns.duration, columns.event, list(left_out)), how
-    )
+    return read_subjects(frame, replace(columns, left_out=list(left_out)), how)
 
 
 def outcome_columns(est: SurvTRACE, how: TableOptions) -> OutcomeColumns:

@@ -69,7 +69,8 @@ def require_free_model(
 
 def require_writable(out: Path, n_bytes: int = 0, *, option: str = "--out") -> None:
     """Refuse a path where nothing can be written, or with too little room, by trying it."""
-    parent = _nearest_folder(out.absolute().parent)
+    folder = out.absolute().parent
+    parent = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
     try:
         with tempfile.TemporaryDirectory(dir=parent, prefix=".survtrace-"):
             room = shutil.disk_usage(parent).free
@@ -133,11 +134,6 @@ def _is_within(out: Path, source: Path) -> bool:
         return False
     inside = (out.parent.resolve() / out.name).parents if source.is_dir() else ()
     return any(path.exists() and os.path.samefile(path, source) for path in (out, *inside))
-
-
-def _nearest_folder(path: Path) -> Path:
-    """Return the path itself, or the nearest of its parents that exists."""
-    return next(parent for parent in (path, *path.parents) if os.path.lexists(parent))
 
 
 def _size(n_bytes: int) -> str:

@@ -6,6 +6,7 @@ import ast
 import json
 import tomllib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,12 @@ def read_value(name: str, text: str) -> Any:
     """
     from survtrace.settings import RULES
 
-    value = _literal(text)
+    value: Any = text
+    if text.lower() in LITERALS:
+        value = LITERALS[text.lower()]
+    else:
+        with suppress(SyntaxError, ValueError):
+            value = ast.literal_eval(text)
     rule = RULES.get(name)
     return text if rule and rule.holds(text) and not rule.holds(value) else value
 
@@ -79,15 +85,6 @@ def _of_pairs(pairs: Sequence[str]) -> dict[str, Any]:
             raise SettingError(f"--set takes name=value, such as n_members=4; got {pair!r}.")
         settings[name.strip()] = read_value(name.strip(), text.strip())
     return settings
-
-
-def _literal(text: str) -> Any:
-    if text.lower() in LITERALS:
-        return LITERALS[text.lower()]
-    try:
-        return ast.literal_eval(text)
-    except (SyntaxError, ValueError):
-        return text
 
 
 def _require_known(names: Iterable[str], settings: Iterable[str]) -> None:

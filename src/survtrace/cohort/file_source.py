@@ -72,9 +72,9 @@ class FileSource:
                 counts |= found.counts
                 if len(counts) > 100 * MOST_CAUSES:
                     break  # an identifier, which is refused below
-                known = [numbers_of.setdefault(label, len(numbers_of)) for label in found.labels]
+                places = [numbers_of.setdefault(label, len(numbers_of)) for label in found.labels]
                 late = found.duration > (inf if end is None else end)
-                code = np.array(known, dtype=np.uint16)[found.codes]
+                code = np.array(places, dtype=np.uint16)[found.codes]
                 read.append((code, found.duration == 0, late))
                 smallest = min(smallest, found.duration[found.duration > 0].min(initial=inf))
         meaning = read_meaning(counts, self.roles.censored, name=self.roles.event)

@@ -16,33 +16,17 @@ from survtrace.cohort.disk_source import DiskSource
 from survtrace.cohort.file_source import FileSource, Source
 from survtrace.cohort.records import Columns, Layout
 from survtrace.cohort.scratch_file import RecordStore, ScratchFile, require_space, scratch_folder
-from survtrace.cohort.source import Chunk, OutcomeScan
-from survtrace.cohort.statistics import TableStatistics, add_up, collect_statistics
+from survtrace.cohort.source import Chunk
+from survtrace.cohort.statistics import add_up, collect_statistics
 from survtrace.cohort.validation import ValidationSplit, split_validation
 from survtrace.errors import DataError
 from survtrace.inspection.dictionary import read_dictionary
 from survtrace.inspection.plan import Plan, plan_columns
 from survtrace.losses.propensity import ips_weights, propensities
-from survtrace.tables.covariates.encoding import (
-    Categories,
-    Encoded,
-    Encoding,
-    learn_from_summaries,
-)
+from survtrace.tables.covariates.encoding import Categories, Encoded, Encoding, learn_from_summaries
 from survtrace.tables.files.chunks import warnings_of_rows
-from survtrace.tables.outcome.outcome import (
-    Outcome,
-    warn_if_complete,
-    warn_of_unknown_durations,
-)
-from survtrace.tables.outcome.time_grid import (
-    StayScale,
-    checked_cuts,
-    end_follow_up,
-    quantile_cuts,
-    warn_of_late_events,
-    warn_of_sparse_causes,
-)
+from survtrace.tables.outcome.outcome import Outcome, warn_if_complete, warn_of_unknown_durations
+from survtrace.tables.outcome.time_grid import StayScale, checked_cuts, choose_cuts
 
 EncodeChunks = Callable[..., Iterator[Columns]]
 
@@ -152,7 +136,10 @@ def prepare(
         warn_of_unknown_durations(trained_on)
         if source.roles.censored is None:
             warn_if_complete(trained_on)
-    cuts = _choose_cuts(trained_on, settings.n_intervals, grid, scan, statistics)
+    n_events = scan.count_events(scan.event)
+    left = scan.count_events(scan.event_on_grid)
+    learned = dict(zip(scan.causes, statistics.events[1:].tolist(), strict=True))
+    cuts = choose_cuts(trained_on, settings.n_intervals, grid, n_events, left, learned)
     layout = Layout(
         encoding.leaving_out(source.beside),
         cuts,
@@ -161,7 +148,7 @@ def prepare(
         None if source.weight_name is None else statistics.weight.mean,
     )
     n_missing = dict(zip(encoding.names.tolist(), statistics.n_missing.tolist(), strict=True))
-    counts = CohortCounts(n_subjects, scan.count_events(scan.event), n_missing)
+    counts = CohortCounts(n_subjects, n_events, n_missing)
     with _stored(source, layout, settings, learned_from, n_subjects, readers) as store:
         yield Cohort(store, layout, split, trained_on, counts)
 
@@ -175,32 +162,6 @@ def _plan_columns(source: Source, settings: Any) -> Plan:
     )
     planned.require_answers()
     return planned
-
-
-def _choose_cuts(
-    trained_on: Outcome,
-    n_intervals: int,
-    grid: NDArray[np.float64] | None,
-    scan: OutcomeScan,
-    statistics: TableStatistics,
-) -> NDArray[np.float64]:
-    """Take the cuts of the user, or else those at quantiles of the event times."""
-    cuts = quantile_cuts(trained_on, n_intervals)  # refuses a cohort without events
-    cuts = cuts if grid is None else grid
-    before, after = trained_on.n_events, end_follow_up(trained_on, cuts[-1]).n_events
-    if not any(after.values()):
-        raise DataError(
-            f"at least one event must lie within the time grid; it ends at {cuts[-1]:g} and the "
-            f"first event is at {trained_on.duration[trained_on.event > 0].min():g}. Choose a "
-            "time_grid that ends later, in the unit of the durations."
-        )
-    on_grid = scan.count_events(scan.event_on_grid)
-    warn_of_late_events(scan.count_events(scan.event), on_grid, cuts[-1])
-    # Of more than a million subjects, outcomes are a sample: events are counted by their share.
-    counts = zip(scan.causes, statistics.events[1:].tolist(), strict=True)
-    left = {k: round(n * after[k] / before[k]) if before[k] else n for k, n in counts}
-    warn_of_sparse_causes(left, len(cuts) - 1)
-    return cuts
 
 
 def encode_chunks(source: Source, layout: Layout, span: range | None = None) -> Iterator[Columns]:
@@ -263,9 +224,9 @@ def _require_levels(encoding: Encoding, columns: Any) -> None:
     """Refuse levels, found in any row, that the data dictionary does not have."""
     entries = read_dictionary(columns)
     for covariate, column in zip(encoding.covariates, encoding.columns, strict=True):
-        known = entries[covariate.name].levels if covariate.name in entries else ()
-        if known and isinstance(column, Categories):
-            unknown = [level for level in column.levels if level not in known]
+        listed = entries[covariate.name].levels if covariate.name in entries else ()
+        if listed and isinstance(column, Categories):
+            unknown = [level for level in column.levels if level not in listed]
             if unknown:
                 raise DataError(
                     f"column {covariate.name!r} has the levels {unknown[:5]}, which the data "

@@ -38,16 +38,9 @@ class RecordStore(Protocol):
 
 
 class ScratchFile:
-    """Chunks of records on disk.
+    """Chunks of records on disk, in a file without a name: whatever ends the process, it is gone.
 
-    Parameters
-    ----------
-    dtype
-        The type of a record.
-    folder
-        Where the file is kept; by default the system's folder for temporary files, which the
-        variable TMPDIR names. It has no name there, so that nothing is left behind, whatever ends
-        the process.
+    Its folder is by default the system's for temporary files, which the variable TMPDIR names.
 
     Examples
     --------
@@ -61,7 +54,7 @@ class ScratchFile:
     def __init__(self, dtype: np.dtype[np.void], folder: str | Path | None = None) -> None:
         self.dtype = dtype
         self.folder = scratch_folder(folder)
-        self._sizes: list[int] = []
+        self.sizes: list[int] = []
         self._digest = hashlib.sha256()
         self._lock = Lock()
         with disk_errors(self.folder):
@@ -79,7 +72,7 @@ class ScratchFile:
                     raise OSError(f"{len(content) - written} of {len(content)} bytes not written")
                 written += n_bytes
         self._digest.update(content)
-        self._sizes.append(len(records))
+        self.sizes.append(len(records))
 
     def read(self, chunks: Sequence[int], length: int = 0) -> Records:
         """Read some chunks, one behind the other, filled up with zeros to a length."""
@@ -101,11 +94,6 @@ class ScratchFile:
                         )
                     first += n_bytes
         return records
-
-    @property
-    def sizes(self) -> list[int]:
-        """How many records each chunk has."""
-        return self._sizes
 
     @property
     def fingerprint(self) -> bytes:

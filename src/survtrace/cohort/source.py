@@ -124,10 +124,7 @@ def read_frame(
         raise DataError("fit needs at least two subjects; got 1 sample. Predicting takes one.")
     weight = checked_weight(given.sample_weight, len(table))
     outcome = read_outcome(
-        given.y,
-        censored=given.censored,
-        event_name=given.event_name,
-        zero_duration=zero_duration,
+        given.y, censored=given.censored, event_name=given.event_name, zero_duration=zero_duration
     )
     require_same_subjects(len(table), outcome)
     warn_of_unknown_durations(outcome)

@@ -29,31 +29,16 @@ WAITING = 2**22  # numbers in samples that wait to be joined
 class TableStatistics:
     """Covariates and outcome of some subjects, in memory that does not grow with their number.
 
-    Attributes
-    ----------
-    columns
-        A summary of each covariate.
-    values
-        The numerical covariates of a sample of rows, for quantiles.
-    events
-        How many subjects are censored, and how many had an event of each cause.
-    outcomes
-        Duration and event of a sample of rows: of all, up to a million.
-    weight
-        A summary of the sample weights.
-    n_missing
-        How many subjects lack each covariate, also of those that nothing is learned from.
-    copies
-        Names of covariates that are a copy of another; known only where one chunk is the table.
+    Values and outcomes are samples of rows: of all, up to `MOST_VALUES` and `MOST_OUTCOMES`.
     """
 
-    columns: tuple[Summary, ...]
-    values: Sample
-    events: NDArray[np.int64]
-    outcomes: Sample
-    weight: Spread
-    n_missing: NDArray[np.int64]
-    copies: tuple[str, ...] = ()
+    columns: tuple[Summary, ...]  # of each covariate
+    values: Sample  # of the numerical covariates, for quantiles
+    events: NDArray[np.int64]  # how many subjects are censored, then of each cause
+    outcomes: Sample  # of duration and event
+    weight: Spread  # of the sample weights
+    n_missing: NDArray[np.int64]  # of each covariate, also of subjects nothing is learned from
+    copies: tuple[str, ...] = ()  # covariates like another; known only where one chunk is the table
 
 
 def collect_statistics(
@@ -124,11 +109,10 @@ def add_up(parts: Iterable[TableStatistics], covariates: Sequence[Covariate]) ->
         if n_numbers > WAITING and len(waiting) > 1:
             waiting, n_numbers = [join(waiting)], 0
             _require_few_levels(waiting[0], covariates)
-    if len(waiting) == 1:
-        return waiting[0]
-    whole = join(waiting)
-    _require_few_levels(whole, covariates)
-    return whole
+    if len(waiting) > 1:
+        waiting = [join(waiting)]
+        _require_few_levels(waiting[0], covariates)
+    return waiting[0]
 
 
 def _require_few_levels(statistics: TableStatistics, covariates: Sequence[Covariate]) -> None:

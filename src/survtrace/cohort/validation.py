@@ -24,11 +24,6 @@ class ValidationSplit(NamedTuple):
         return cls(np.packbits(held_out, axis=0), len(held_out))
 
     @property
-    def n_subjects(self) -> int:
-        """How many subjects were split."""
-        return self.bits.shape[1]
-
-    @property
     def n_training(self) -> int:
         """How many subjects each member trains on."""
         return int(np.count_nonzero(self.bits[0] < 128))  # the highest bit is the first member's

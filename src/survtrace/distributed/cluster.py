@@ -27,33 +27,31 @@ def cluster(n_cpus: int = 1, n_gpus: float = 0) -> Iterator[None]:
     on this machine (``ray start``). Only what was started or connected here is ended here.
     """
     ray = require("ray", "distributed", "many machines need")
-    with _own_handlers():
+    with _signal_handlers_restored():
         if ray.is_initialized():
             yield
-        else:
-            with _connected(ray, n_cpus, n_gpus):
-                yield
-
-
-@contextmanager
-def _connected(ray: Any, n_cpus: int, n_gpus: float) -> Iterator[None]:
-    with environment(AT_START):
+            return
+        with environment(AT_START):
+            try:
+                ray.init(num_cpus=max(n_cpus, os.cpu_count() or 1), **QUIET)
+                here = True
+            except ValueError:  # Ray's answer where a cluster runs: it knows its own CPUs
+                ray.init(**QUIET)
+                here = False
         try:
-            ray.init(num_cpus=max(n_cpus, os.cpu_count() or 1), **QUIET)
-            here = True
-        except ValueError:  # Ray's answer where a cluster runs: it knows its own CPUs
-            ray.init(**QUIET)
-            here = False
-    try:
-        if here:
-            _require_gpus(n_gpus, ray.cluster_resources().get("GPU", 0))
-        yield
-    finally:
-        ray.shutdown()
+            # No other machine will bring what a cluster started here lacks.
+            if here and n_gpus > (n_present := ray.cluster_resources().get("GPU", 0)):
+                raise SettingError(
+                    f"{n_gpus:g} GPUs are needed, and this machine has {n_present:g}. Take fewer "
+                    "workers or none with a GPU, or connect to a cluster: set RAY_ADDRESS."
+                )
+            yield
+        finally:
+            ray.shutdown()
 
 
 @contextmanager
-def _own_handlers() -> Iterator[None]:
+def _signal_handlers_restored() -> Iterator[None]:
     """Give back what Ray takes over and keeps: Ctrl-C."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGUSR1)}
     try:
@@ -94,27 +92,6 @@ def our_errors() -> Iterator[None]:
         if ours is None:
             raise
         raise ours from None
-
-
-def require_shared(storage: object) -> None:
-    """Refuse a cluster of several machines without a folder that all of them see."""
-    import ray
-
-    n_machines = sum(node["Alive"] for node in ray.nodes())
-    if storage is None and n_machines > 1:
-        raise SettingError(
-            f"{n_machines} machines need a folder that all of them see, for checkpoints and data. "
-            "Pass its path, or that of a bucket, as storage."
-        )
-
-
-def _require_gpus(wanted: float, there: float) -> None:
-    """Refuse to wait for GPUs that no other machine will bring."""
-    if wanted > there:
-        raise SettingError(
-            f"{wanted:g} GPUs are needed, and this machine has {there:g}. Take fewer workers or "
-            "none with a GPU, or connect to a cluster: set RAY_ADDRESS."
-        )
 
 
 def _ours(error: object) -> SurvtraceError | None:

@@ -70,12 +70,13 @@ def predict_files(
     columns = list(dict.fromkeys([*keep, *map(str, est.feature_names_in_)]))
     source = _checked(table, columns)
     staff = Workers(n_workers, cpus_per_worker, gpus=1 if use_gpu else 0)
-    with cluster(*staff.in_all), new_folder(_require_new(Path(out))) as home:
+    n_cpus, n_gpus = n_workers * cpus_per_worker, n_workers * staff.gpus
+    with cluster(n_cpus, n_gpus), new_folder(_require_new(Path(out))) as home:
         question = {"times": times, "keep": [*keep], "causes": causes, "std": std}
         spans = spans_of(source, n_rows, n_workers)
         est.save(home / MODEL)
-        told = home, source, columns, n_rows, question
-        n_answered = sum(map_spans(spans, staff, Answering, *told))
+        arguments = home, source, columns, n_rows, question
+        n_answered = sum(map_spans(spans, staff, Answering, *arguments))
         shutil.rmtree(home / MODEL)
     return n_answered
 

@@ -64,7 +64,8 @@ def tune(
                 ray_tune.with_parameters(run_trial, X=X, y=y, folds=folds, seed=random_state),
                 {"cpu": cpus_per_trial, "gpu": gpus_per_trial},
             )
-            _search(trial, suggest, study, n_folds, missing, Path(folder), max_failures)
+            search = _searcher(suggest, study, n_folds)
+            _run(trial, search, missing, str((Path(folder) / "ray").absolute()), max_failures)
     return tuning.keep_best(study, folder)
 
 
@@ -78,15 +79,7 @@ def run_trial(
         ray_tune.report({"loss": loss, "folds": done})
 
 
-def _search(
-    trial: Any,
-    suggest: Any,
-    study: Any,
-    n_folds: int,
-    n_trials: int,
-    folder: Path,
-    max_failures: int,
-) -> None:
+def _run(trial: Any, search: Any, n_trials: int, storage: str, max_failures: int) -> None:
     """Run trials; what they say is kept in the study of the folder."""
     from ray import tune as ray_tune
     from ray.tune.schedulers import MedianStoppingRule
@@ -96,7 +89,7 @@ def _search(
         tune_config=ray_tune.TuneConfig(
             metric="loss",
             mode="min",
-            search_alg=_searcher(suggest, study, n_folds),
+            search_alg=search,
             scheduler=MedianStoppingRule(
                 time_attr="folds",
                 grace_period=1,
@@ -107,7 +100,7 @@ def _search(
         ),
         run_config=ray_tune.RunConfig(
             name=uuid.uuid4().hex[:8],
-            storage_path=str((folder / "ray").absolute()),
+            storage_path=storage,
             failure_config=ray_tune.FailureConfig(max_failures=max_failures),
             verbose=0,
         ),

@@ -28,11 +28,6 @@ class Workers(NamedTuple):
     cpus: int = 1
     gpus: int = 0
 
-    @property
-    def in_all(self) -> tuple[int, int]:
-        """CPUs and GPUs of all processes together."""
-        return self.n_workers * self.cpus, self.n_workers * self.gpus
-
 
 def spans_of(path: Path, n_rows: int, n_workers: int) -> list[range]:
     """Number chunks of ``n_rows`` rows, and cut the numbers into spans of about one length."""
@@ -72,7 +67,11 @@ def map_spans(spans: list[range], workers: Workers, work: Any, *arguments: Any) 
         warned = set[str]()
         for row in rows.iter_rows():
             result, messages = pickle.loads(row["result"])
-            _warn_once(messages, warned)
+            for message in messages:
+                kind = kind_of_warning(re.sub(r"^in \w+s [\d,]+ to [\d,]+: ", "", str(message)))
+                if kind not in warned:
+                    warned.add(kind)
+                    warn(message)
             if isinstance(result, SurvtraceError):
                 raise result
             yield result
@@ -94,14 +93,6 @@ class Worker:
                 result = error
         messages = [each.message for each in caught if each.category is DataWarning]
         return {"result": pickle.dumps((result, messages))}
-
-
-def _warn_once(messages: list[Warning], warned: set[str]) -> None:
-    for message in messages:
-        kind = kind_of_warning(re.sub(r"^in \w+s [\d,]+ to [\d,]+: ", "", str(message)))
-        if kind not in warned:
-            warned.add(kind)
-            warn(message)
 
 
 @contextmanager

@@ -12,13 +12,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from survtrace.cohort.prepare import Cohort
-from survtrace.distributed.cluster import (
-    cluster,
-    environment,
-    our_errors,
-    require_shared,
-    require_workers,
-)
+from survtrace.distributed.cluster import cluster, environment, our_errors, require_workers
 from survtrace.distributed.ingestion import FileReaders
 from survtrace.distributed.worker import Task, work
 from survtrace.errors import SettingError, SurvtraceError, TrainingError
@@ -99,7 +93,12 @@ class TrainingWorkers(FileReaders):
         self, network: Network, cohort: Cohort, plan: Plan, settings: Any, history: History
     ) -> None:
         """Train a network on the workers, and load what they have learned."""
-        _require_shares(min(plan.batch_size, cohort.split.n_training), self.n_workers)
+        batch_size = min(plan.batch_size, cohort.split.n_training)
+        if batch_size < self.n_workers:
+            raise SettingError(
+                f"every batch must have a subject for each worker; got {batch_size} for "
+                f"{self.n_workers}. Raise batch_size, or take fewer workers."
+            )
         task = Task(network.shape, plan, fingerprint(settings, cohort, plan), settings.n_threads)
         result = self._run(task, cohort)
         if result.checkpoint is not None:
@@ -151,18 +150,17 @@ class TrainingWorkers(FileReaders):
             ) from error
 
 
-def _require_shares(batch_size: int, n_workers: int) -> None:
-    if batch_size < n_workers:
-        raise SettingError(
-            f"every batch must have a subject for each worker; got {batch_size} for {n_workers}. "
-            "Raise batch_size, or take fewer workers."
-        )
-
-
 @contextmanager
 def _kept_in(storage: str | Path | None) -> Iterator[str]:
-    """The storage as Ray wants it named; without any, a folder that is gone at the end."""
-    require_shared(storage)
+    """Give the storage as Ray wants it named; without any, a folder that is gone at the end."""
+    import ray
+
+    n_machines = sum(node["Alive"] for node in ray.nodes())
+    if storage is None and n_machines > 1:
+        raise SettingError(
+            f"{n_machines} machines need a folder that all of them see, for checkpoints and data. "
+            "Pass its path, or that of a bucket, as storage."
+        )
     if storage is None:
         with tempfile.TemporaryDirectory(prefix="survtrace-") as folder:
             yield folder

@@ -63,8 +63,8 @@ class Predictor:
 
         def answer(rows: Table, first: int) -> tuple[Array, Array | None]:
             table = open_table(rows)
-            own = times_of_rows(after, first, len(table)) if is_path(X) else after
-            return self._curve(table, kind, points, cause, own, with_std)
+            starts = times_of_rows(after, first, len(table)) if is_path(X) else after
+            return self._curve(table, kind, points, cause, starts, with_std)
 
         means, deviations = zip(*self.in_chunks(X, answer), strict=True)
         if is_path(X):
@@ -124,8 +124,8 @@ class Predictor:
     ) -> tuple[Array, Array | None]:
         n, curve, cuts = len(table), getattr(curves, kind), self.on_device(self.cuts)
         start = None if after is None else self._starts(after, n)
-        asked = self.on_device(points).view(1, -1)
-        at = curves.locate_times(asked, cuts)
+        times = self.on_device(points).view(1, -1)
+        at = curves.locate_times(times, cuts)
         size = len(points) * (curves.N_NODES if curve is curves.cumulative_hazard else 1)
         means, deviations = [], []
         with torch.no_grad(), threads(self.n_threads):
@@ -133,9 +133,9 @@ class Predictor:
                 if start is None:
                     member_curves, share = curve(hazard, at), None
                 else:
-                    own = start[first : first + hazard.shape[1]]
-                    member_curves = curve(*curves.after(hazard, cuts, own, asked))
-                    share = curves.member_shares(hazard, curves.locate_times(own, cuts))
+                    starts = start[first : first + hazard.shape[1]]
+                    member_curves = curve(*curves.after(hazard, cuts, starts, times))
+                    share = curves.member_shares(hazard, curves.locate_times(starts, cuts))
                 if cause is not None:
                     member_curves = member_curves[:, :, cause]
                 means.append(_mean(member_curves, share).cpu())

@@ -26,24 +26,24 @@ def numbers_or_nan(values: Any, name: str = "times") -> Array:
 def read_times(
     times: ArrayLike | None, cuts: Array, extrapolate: str
 ) -> tuple[Array, NDArray[np.bool_] | None]:
-    """The times asked, and a mask of those beyond the grid that must become NaN (or None)."""
+    """Read times, and tell a mask of those beyond the grid that must become NaN (or None)."""
     if extrapolate not in ("constant", "nan", "raise"):
         raise SettingError(
             f"extrapolate must be 'constant', 'nan' or 'raise'; got {extrapolate!r}."
         )
-    asked = np.atleast_1d(numbers_or_nan(cuts if times is None else times))
-    if asked.ndim != 1 or not (asked >= 0).all():
+    points = np.atleast_1d(numbers_or_nan(cuts if times is None else times))
+    if points.ndim != 1 or not (points >= 0).all():
         raise DataError(
             f"times must be a flat sequence of numbers of zero or more; got {times!r}. "
             "Pass for example times=[12, 60]."
         )
-    beyond = asked > cuts[-1]
+    beyond = points > cuts[-1]
     if not beyond.any():
-        return asked, None
-    seen = f"{beyond.sum()} of {len(asked)} times lie beyond the grid, which ends at {cuts[-1]:g}"
+        return points, None
+    seen = f"{beyond.sum()} of {len(points)} times lie beyond the grid, which ends at {cuts[-1]:g}"
     if extrapolate == "raise":
         raise DataError(f"{seen}. Ask for earlier times, or pass extrapolate='nan'.")
     if extrapolate == "nan":
-        return asked, beyond
+        return points, beyond
     warn(f"{seen}; curves are constant there.", DataWarning)
-    return asked, None
+    return points, None

@@ -6,9 +6,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 
-def log_softplus(
-    x: Float[Tensor, "*shape"],
-) -> Float[Tensor, "*shape"]:
+def log_softplus(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """Compute log(log(1 + exp(x))) with a gradient that never vanishes.
 
     For very negative x, softplus underflows; there log(softplus(x)) = x - exp(x)/2 + O(exp(2x)).

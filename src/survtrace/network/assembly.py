@@ -63,12 +63,7 @@ class Network(nn.Module):
         m, hidden = shape.n_members, shape.hidden
         self.shape = shape
         self.embedding = Embedding(
-            m,
-            shape.n_rows,
-            shape.n_tokens,
-            shape.width,
-            list(shape.silent_rows),
-            shape.token_bias,
+            m, shape.n_rows, shape.n_tokens, shape.width, list(shape.silent_rows), shape.token_bias
         )
         self.token_dropout = TokenDropout(shape.token_dropout)
         self.encoder = Encoder(
@@ -79,12 +74,7 @@ class Network(nn.Module):
         )
         self.representation = Representation(m, shape.n_tokens, shape.width, hidden)
         self.causes = CauseHeads(
-            m,
-            hidden,
-            shape.n_causes,
-            shape.n_intervals,
-            shape.head_depth,
-            shape.proportional,
+            m, hidden, shape.n_causes, shape.n_intervals, shape.head_depth, shape.proportional
         )
         self.mortality = Head(m, hidden, 1, shape.head_depth)
         self.stay = Head(m, hidden, 1, shape.head_depth)
@@ -129,8 +119,8 @@ class Network(nn.Module):
         values: Float[Tensor, "member subject token"],
     ) -> Logits:
         heads = [*self.cause_heads, self.mortality, self.stay]
-        said = answer(heads, self.represent(rows, values), self.head_dropout)
-        return Logits(self.causes(said[:, :-2]), said[:, -2, :, 0], said[:, -1, :, 0])
+        outputs = answer(heads, self.represent(rows, values), self.head_dropout)
+        return Logits(self.causes(outputs[:, :-2]), outputs[:, -2, :, 0], outputs[:, -1, :, 0])
 
     @property
     def cause_heads(self) -> list[Head]:

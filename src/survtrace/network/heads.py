@@ -68,8 +68,8 @@ class CauseHeads(nn.Module):
         )
 
     def forward(
-        self, said: Float[Tensor, "member cause subject interval"]
+        self, outputs: Float[Tensor, "member cause subject interval"]
     ) -> Float[Tensor, "member subject cause interval"]:
-        """Logits from what the heads said."""
-        logits = said + self.proportional * said.mean(-1, keepdim=True)
+        """Compute logits from the outputs of the heads."""
+        logits = outputs + self.proportional * outputs.mean(-1, keepdim=True)
         return logits.transpose(1, 2)

@@ -80,22 +80,16 @@ def encode(
     sizes, n_tokens = layers[0].sizes, tokens.shape[2]
     obstacle = why_plain_layers(tokens.device, sizes, n_tokens, layers[0].uses_dropout)
     kernel = find_kernel("encode", tokens, obstacle)
-    if kernel and _may_overflow(tokens):
+    # A GPU that predicts puts subjects into one tile, where values that overflow would spoil the
+    # neighbours' answers. In training such a value breaks the loss anyhow, and is refused.
+    predicting = tokens.is_cuda and not torch.is_grad_enabled()
+    if kernel and predicting and not bool(tokens.abs().amax() < LARGEST_TOKEN):
         kernel = find_kernel("encode", tokens, f"a token is {LARGEST_TOKEN:g} or more")
     if kernel:
         return kernel(tokens, sizes, [layer.flat_parameters() for layer in layers])
     for layer in layers:
         tokens = layer(tokens)
     return tokens
-
-
-def _may_overflow(tokens: Tensor) -> bool:
-    """Whether a GPU is to predict for a subject whose values would spoil its neighbours' answers.
-
-    Subjects share a tile there. In training such a value breaks the loss anyhow, and is refused.
-    """
-    predicting = tokens.is_cuda and not torch.is_grad_enabled()
-    return predicting and not bool(tokens.abs().amax() < LARGEST_TOKEN)
 
 
 def losses(

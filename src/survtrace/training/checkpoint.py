@@ -19,6 +19,7 @@ from survtrace.training.history import History
 from survtrace.training.state import State
 
 FILE = "training.safetensors"
+MOMENT = "optimiser."
 
 
 class Checkpoint:
@@ -49,7 +50,11 @@ class Checkpoint:
             return 0
         note, tensors = self._read()
         state.keep(~tensors["stopping.stopped"].to(state.stopping.stopped.device))
-        _restore_optimiser(state, tensors)
+        state.optimiser.state[state.flat_parameters] = {
+            name.removeprefix(MOMENT): value.to(state.flat_parameters.device)
+            for name, value in tensors.items()
+            if name.startswith(MOMENT)
+        }
         with torch.no_grad():
             for name, tensor in _tensors(state).items():
                 tensor.copy_(tensors[name])
@@ -102,14 +107,5 @@ def _tensors(state: State) -> dict[str, torch.Tensor]:
         "average.average": average.average,
         "average.n_steps": average.n_steps,
         "parameters": state.flat_parameters,
-        **{f"optimiser.{name}": value for name, value in moments.items()},
-    }
-
-
-def _restore_optimiser(state: State, tensors: dict[str, torch.Tensor]) -> None:
-    prefix = "optimiser."
-    state.optimiser.state[state.flat_parameters] = {
-        name.removeprefix(prefix): value.to(state.flat_parameters.device)
-        for name, value in tensors.items()
-        if name.startswith(prefix)
+        **{MOMENT + name: value for name, value in moments.items()},
     }

@@ -28,7 +28,7 @@ from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.history import History
 from survtrace.training.loop import Plan, train
 from survtrace.training.recalibration import recalibrate
-from survtrace.training.unknown import Unknown, learn_unknown
+from survtrace.training.unknown import learn_unknown
 
 OUTCOME_DEPENDENT = ("paper", "events", "stabilised")
 NOT_IN_FINGERPRINT = (
@@ -91,11 +91,12 @@ def fit(
                 if cluster is not None:
                     cluster.train(network, cohort, plan, settings, history)
                 else:
-                    checkpoint = open_checkpoint(settings, cohort, plan)
+                    folder, checkpoint = settings.checkpoint_dir, None
+                    if folder is not None:
+                        checkpoint = Checkpoint(folder, fingerprint(settings, cohort, plan))
                     train(network, batch_source, plan, history, settings.verbose, checkpoint)
                 if not history.interrupted:
-                    unknown = Unknown.of(cohort.encoding, cohort.counts)
-                    learn_unknown(network, batch_source, unknown, settings.unknown_steps, base)
+                    learn_unknown(network, cohort, batch_source, settings.unknown_steps, base)
             except BaseException as error:
                 if not history.records:
                     raise
@@ -144,13 +145,6 @@ def plan_training(settings: Any, cohort: Cohort, seeds: list[int], base: int) ->
     return shape, plan
 
 
-def open_checkpoint(settings: Any, cohort: Cohort, plan: Plan) -> Checkpoint | None:
-    """Open the checkpoint of this fit, if the settings name a folder."""
-    if settings.checkpoint_dir is None:
-        return None
-    return Checkpoint(settings.checkpoint_dir, fingerprint(settings, cohort, plan))
-
-
 def fingerprint(settings: Any, cohort: Cohort, plan: Plan) -> str:
     """Identify data and settings, so that a checkpoint is not taken for another fit's."""
     chosen = {k: v for k, v in vars(settings).items() if k not in NOT_IN_FINGERPRINT}
@@ -197,6 +191,8 @@ def _state(
     trained_on = cohort.trained_on
     on_grid = end_follow_up(trained_on, cohort.cuts[-1])
     event_times = on_grid.duration[on_grid.event > 0]
+    first, last = np.quantile(event_times, [0.05, 0.95])
+    between = np.unique(np.linspace(first, last, 100))
     return FittedState(
         network=network,
         encoding=cohort.encoding,
@@ -204,15 +200,9 @@ def _state(
         censored=list(trained_on.censored),
         time_grid=cohort.cuts,
         median_event_time=float(np.median(event_times)),
-        score_times=_score_times(event_times),
+        score_times=between if last > first else np.array([0.0, last]),
         censoring=censoring_survival(trained_on),
         history=history.frame(),
         card=model_card(cohort.counts, interrupted=history.interrupted),
         error=error,
     )
-
-
-def _score_times(event_times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A hundred times between the 5 and 95 % quantiles of the event times."""
-    first, last = np.quantile(event_times, [0.05, 0.95])
-    return np.unique(np.linspace(first, last, 100)) if last > first else np.array([0.0, last])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,8 +18,8 @@ PARTS = ("survival_loss", "mortality_loss", "stay_loss")
 class History:
     """One row for each epoch and member still learning."""
 
-    def __init__(self, records: list[dict[str, Any]] | None = None) -> None:
-        self.records = records or []
+    def __init__(self) -> None:
+        self.records: list[dict[str, Any]] = []
         self.interrupted = True  # until training ends by itself
         self._clock = time.perf_counter()
 
@@ -34,13 +34,8 @@ class History:
         """Note the mean training losses (part, member) and validation losses of some members."""
         now = time.perf_counter()
         seconds, self._clock = now - self._clock, now
-        for member, losses, loss, better in zip(
-            members,
-            training.T.tolist(),
-            validation.tolist(),
-            improved.tolist(),
-            strict=True,
-        ):
+        columns = training.T.tolist(), validation.tolist(), improved.tolist()
+        for member, losses, loss, better in zip(members, *columns, strict=True):
             self.records.append(
                 {
                     "epoch": epoch,
@@ -58,28 +53,14 @@ class History:
         return pd.DataFrame(self.records, columns=columns)
 
 
-class ProgressBar:
-    """Epochs done, validation loss, members still learning, time left and device."""
-
-    def __init__(self, progress: Progress, max_epochs: int, device: torch.device) -> None:
-        self._progress = progress
-        self._task = progress.add_task(f"training on {device}", total=max_epochs, loss="", left="")
-
-    def show(self, epoch: int, loss: torch.Tensor, stopped: torch.Tensor) -> None:
-        """Redraw after an epoch."""
-        self._progress.update(
-            self._task,
-            completed=epoch + 1,
-            loss=f"validation loss {loss.mean().item():.4f}",
-            left=f"{int((~stopped).sum())} of {len(stopped)} members learning",
-        )
-
-
 @contextmanager
 def progress_bar(
     verbose: bool | str, max_epochs: int, device: torch.device
-) -> Iterator[ProgressBar]:
-    """Draw a bar on standard error: always, never, or (``"auto"``) on a terminal only."""
+) -> Iterator[Callable[[int, torch.Tensor, torch.Tensor], None]]:
+    """Draw a bar on standard error: always, never, or (``"auto"``) on a terminal only.
+
+    The function it gives takes an epoch, the validation losses and who has stopped, and redraws.
+    """
     console = Console(stderr=True)
     shown = console.is_terminal if verbose == "auto" else bool(verbose)
     columns = (
@@ -93,4 +74,11 @@ def progress_bar(
     with Progress(
         *columns, console=console, disable=not shown, transient=console.is_terminal
     ) as progress:
-        yield ProgressBar(progress, max_epochs, device)
+        task = progress.add_task(f"training on {device}", total=max_epochs, loss="", left="")
+
+        def show(epoch: int, loss: torch.Tensor, stopped: torch.Tensor) -> None:
+            words = f"validation loss {loss.mean().item():.4f}"
+            left = f"{int((~stopped).sum())} of {len(stopped)} members learning"
+            progress.update(task, completed=epoch + 1, loss=words, left=left)
+
+        yield show

@@ -60,7 +60,7 @@ def train(
     first = checkpoint.restore(state) if checkpoint else 0
     step = prepare_step(state, plan.clip_norm, group)
     try:
-        with progress_bar(verbose, plan.max_epochs, device) as bar, tensor_cores(device):
+        with progress_bar(verbose, plan.max_epochs, device) as show, tensor_cores(device):
             for epoch in range(first, plan.max_epochs):
                 members = stopping.learning.tolist()
                 if not members:
@@ -77,7 +77,7 @@ def train(
                     _require_finite_validation(validation, members, epoch)
                     improved = stopping.update(state.flat_parameters, validation, epoch)
                 history.add(epoch, members, training.mean(0), validation, improved)
-                bar.show(epoch, stopping.best_loss, stopping.stopped)
+                show(epoch, stopping.best_loss, stopping.stopped)
                 if stopping.stopped[members].any():
                     state.keep(~stopping.stopped[members])
                     step = prepare_step(state, plan.clip_norm, group)
@@ -111,7 +111,7 @@ def tensor_cores(device: torch.device) -> Iterator[None]:
 
 
 def begin(network: Network, plan: Plan, n_steps: int, history: History) -> State:
-    """The state before the first step."""
+    """Make the state before the first step."""
     flat_parameters = gather_parameters(network)
     optimiser = torch.optim.AdamW(
         [flat_parameters],
@@ -123,14 +123,8 @@ def begin(network: Network, plan: Plan, n_steps: int, history: History) -> State
         capturable=flat_parameters.is_cuda,
     )
     average = RunningAverage(flat_parameters, plan.averaging * n_steps)
-    return State(
-        network,
-        flat_parameters,
-        optimiser,
-        average,
-        EarlyStopping(flat_parameters, plan.patience),
-        history,
-    )
+    stopping = EarlyStopping(flat_parameters, plan.patience)
+    return State(network, flat_parameters, optimiser, average, stopping, history)
 
 
 @torch.no_grad()
@@ -140,14 +134,14 @@ def validation_loss(
     """Survival loss of each member on its own validation subjects; the auxiliary tasks aside."""
     network.eval()
     total = torch.zeros(len(members) + 1, device=network.device)
-    for pool in batch_source.validation(members):
-        for subjects in pool.order:
-            own = group.own(subjects)
-            if own.shape[1] > 0:
-                batch = ops.gather(pool.cohort, own)
+    for chunk in batch_source.validation(members):
+        for subjects in chunk.order:
+            shard = group.shard(subjects)
+            if shard.shape[1] > 0:
+                batch = ops.gather(chunk.cohort, shard)
                 logits = network.cause_logits(batch.rows, batch.values)
-                total[:-1] += survival_loss(logits, batch) * own.shape[1]
-                total[-1] += own.shape[1]
+                total[:-1] += survival_loss(logits, batch) * shard.shape[1]
+                total[-1] += shard.shape[1]
     group.all_reduce(total)
     return total[:-1] / total[-1]
 

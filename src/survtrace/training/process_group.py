@@ -18,28 +18,28 @@ class ProcessGroup(NamedTuple):
     rank: int = 0
     size: int = 1
 
-    def own(self, subjects: Tensor) -> Tensor:
-        """The share of this process of a batch, whose subjects are the last axis.
+    def shard(self, subjects: Tensor) -> Tensor:
+        """Take this process's share of a batch, whose subjects are the last axis.
 
         Examples
         --------
-        >>> ProcessGroup(rank=1, size=2).own(torch.tensor([[10, 11, 12, 13]]))
+        >>> ProcessGroup(rank=1, size=2).shard(torch.tensor([[10, 11, 12, 13]]))
         tensor([[12, 13]])
         """
         return subjects if self.size == 1 else subjects.tensor_split(self.size, dim=-1)[self.rank]
 
     def part(self, n_subjects: int) -> tuple[int, int, int]:
-        """Where this process's share of a batch begins and ends, and the size of the batch."""
+        """Tell where this process's share of a batch begins and ends, and the size of the batch."""
         if n_subjects < self.size:
             raise SettingError(
                 f"every batch must have a subject for each process; got {n_subjects} for "
                 f"{self.size}. Raise batch_size, or take fewer processes."
             )
-        own = self.own(torch.arange(n_subjects))
-        return int(own[0]), int(own[-1]) + 1, n_subjects
+        shard = self.shard(torch.arange(n_subjects))
+        return int(shard[0]), int(shard[-1]) + 1, n_subjects
 
     def all_reduce(self, tensor: Tensor) -> Tensor:
-        """The sum over processes, in place."""
+        """Sum over processes, in place."""
         if self.size > 1:
             torch.distributed.all_reduce(tensor)
         return tensor

@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor, nn
 
-from survtrace import ops
 from survtrace.network.assembly import Network
 from survtrace.training.early_stopping import EarlyStopping
 from survtrace.training.flat_parameters import RunningAverage, hold
@@ -30,10 +29,6 @@ class State:
         if self.flat_parameters.grad is None:
             self.flat_parameters.grad = torch.zeros_like(self.flat_parameters)
         return self.flat_parameters.grad
-
-    def advance(self, clip_norm: float) -> None:
-        """Clip the gradient of each member, take a step of the optimiser, update the average."""
-        ops.update(self.flat_parameters, self.gradient, self.optimiser, self.average, clip_norm)
 
     @torch.no_grad()
     def keep(self, members: Bool[Tensor, " member"]) -> None:

@@ -40,17 +40,19 @@ class Step:
         """Take one step and tell this process's share of each member's losses."""
         state, group = self.state, self.group
         network = state.network
-        own = group.own(subjects)
+        shard = group.shard(subjects)
         if group.size > 1:
             network.share_dropout(group.part(subjects.shape[1]))
-        batch = ops.gather(cohort, own)
+        batch = ops.gather(cohort, shard)
         logits: Logits = network(batch.rows, batch.values)
         parts = ops.losses(*logits, batch, task_weight)
         if group.size > 1:
-            parts = parts * (own.shape[1] / subjects.shape[1])
+            parts = parts * (shard.shape[1] / subjects.shape[1])
         gather_gradients(parts.sum(), network, state.gradient)
         group.all_reduce(state.gradient)
-        state.advance(self.clip_norm)
+        ops.update(
+            state.flat_parameters, state.gradient, state.optimiser, state.average, self.clip_norm
+        )
         return parts.detach()
 
 
@@ -75,7 +77,7 @@ class GraphedStep:
     def __init__(self, step: Step) -> None:
         self.step = step
         self.n_taken = 0
-        self.tape: CudaGraph | None = None
+        self.recorded: CudaGraph | None = None
         self.latest: Batch | None = None
         self.weight: Tensor | None = None
 
@@ -91,20 +93,24 @@ class GraphedStep:
             with side_stream():
                 return self.step(cohort, subjects, task_weight)
         if self.n_taken == N_WARM + 1:
-            self.tape = self._record(cohort, subjects, task_weight)
-        tape = self.tape
-        if tape is None or not _fits(tape, cohort, subjects):
+            self.recorded = self._record(cohort, subjects, task_weight)
+        recorded = self.recorded
+        if (
+            recorded is None
+            or cohort.event.shape != recorded.cohort.event.shape
+            or subjects.shape != recorded.subjects.shape
+        ):
             return self.step(cohort, subjects, task_weight)
         if self.latest is None or cohort.event is not self.latest.event:
             self.latest = cohort
-            for static, new in zip(tape.cohort, cohort, strict=True):
+            for static, new in zip(recorded.cohort, cohort, strict=True):
                 static.copy_(new)
-        tape.subjects.copy_(subjects)
+        recorded.subjects.copy_(subjects)
         if task_weight is not self.weight:
             self.weight = task_weight
-            tape.task_weight.copy_(task_weight)
-        tape.graph.replay()
-        return tape.parts
+            recorded.task_weight.copy_(task_weight)
+        recorded.graph.replay()
+        return recorded.parts
 
     def _record(self, cohort: Batch, subjects: Tensor, task_weight: Tensor) -> CudaGraph | None:
         graph, subjects, task_weight = torch.cuda.CUDAGraph(), subjects.clone(), task_weight.clone()
@@ -138,16 +144,11 @@ def take_steps(
     return losses
 
 
-def _fits(tape: CudaGraph, cohort: Batch, subjects: Tensor) -> bool:
-    same_pool = cohort.event.shape == tape.cohort.event.shape
-    return same_pool and subjects.shape == tape.subjects.shape
-
-
 @contextmanager
 def side_stream() -> Iterator[None]:
-    """A stream of its own, in step with the current one, as recording asks of the steps before."""
-    current, own = torch.cuda.current_stream(), torch.cuda.Stream()
-    own.wait_stream(current)
-    with torch.cuda.stream(own):
+    """Run in another stream, in step with the current one, as recording asks of steps before it."""
+    current, side = torch.cuda.current_stream(), torch.cuda.Stream()
+    side.wait_stream(current)
+    with torch.cuda.stream(side):
         yield
-    current.wait_stream(own)
+    current.wait_stream(side)

@@ -57,7 +57,8 @@ def check(
     """
     from survtrace.inspection import plan_columns, read_dictionary
     from survtrace.tables.covariates.covariates import open_table
-    from survtrace.tables.files.formats import require_columns
+    from survtrace.tables.files.formats import require_columns, split_outcome
+    from survtrace.tables.outcome.outcome import read_outcome
 
     with rows_as_in(table):
         frame = _read(table, how)
@@ -71,7 +72,8 @@ def check(
         outcome, outcome_error = None, None
         if duration and event:
             try:
-                outcome = _read_outcome(frame, how)
+                _, y = split_outcome(frame, duration, event)
+                outcome = read_outcome(y, censored=how.censored or None, zero_duration="shift")
             except DataError as error:
                 outcome_error = error
         opened = open_table(frame.drop(columns=list(dict.fromkeys(no_covariates))))
@@ -147,14 +149,6 @@ def _read(table: Path, how: TableOptions) -> pd.DataFrame:
     return read_table(table, how.reading)
 
 
-def _read_outcome(frame: pd.DataFrame, how: TableOptions) -> Outcome:
-    from survtrace.tables.files.formats import split_outcome
-    from survtrace.tables.outcome.outcome import read_outcome
-
-    _, y = split_outcome(frame, how.outcome.duration, how.outcome.event)
-    return read_outcome(y, censored=how.censored or None, zero_duration="shift")
-
-
 def _with_kind(entries: dict[str, Any], kind: str) -> str | None:
     named = [name for name, entry in entries.items() if getattr(entry, "kind", "") == kind]
     return named[0] if len(named) == 1 else None
@@ -225,10 +219,8 @@ def _draft(plan: Plan, entries: dict[str, Any], path: Path, how: TableOptions) -
     rows: list[dict[str, Any]] = []
     for found in plan.findings:
         kind = "ignore" if found.role == "leak" else found.role or "ignore"
-        row: dict[str, Any] = {
-            "name": found.name,
-            "kind": "" if found.use == "question" else kind,
-        }
+        kind = "" if found.use == "question" else kind
+        row: dict[str, Any] = {"name": found.name, "kind": kind}
         if (covariate := found.covariate) is not None:
             entry = entries.get(found.name)
             row |= {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 import warnings
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from survtrace.cli import screen
-from survtrace.cli.commands.hold_out import choose_held_out, next_command
+from survtrace.cli.commands.suggest import as_arguments
 from survtrace.cli.options import (
     REQUIRED,
     Force,
@@ -159,7 +160,10 @@ def fit(
     elif not quiet:
         typer.echo(_in_words(learned))
     if "held_out" in learned:
-        screen.say(f"next: {next_command(out, Path(learned['held_out']), how)}", quiet=quiet)
+        # The rows held out are written as the table is.
+        options = as_arguments(TableOptions(sep=how.sep, encoding=how.encoding))
+        command = ["survtrace", "report", str(out), learned["held_out"], *options]
+        screen.say(f"next: {shlex.join([*command, '--out', 'report.html'])}", quiet=quiet)
 
 
 def _rows_on_disk(
@@ -187,8 +191,9 @@ def _rows_on_disk(
 def _rows_in_memory(
     table: Path, columns: OutcomeColumns, how: TableOptions, hold_out: float | None, seed: int
 ) -> Rows:
-    from survtrace.tables.files.formats import read_table
-    from survtrace.tables.files.splitting import require_splittable
+    from survtrace.tables.files.formats import read_table, require_columns
+    from survtrace.tables.files.splitting import draw_held_out, require_splittable
+    from survtrace.tables.outcome.outcome import read_outcome
 
     if hold_out is not None:
         require_splittable(table, [])
@@ -197,18 +202,18 @@ def _rows_in_memory(
         X, y = read_subjects(frame, columns, how)
         if hold_out is None:
             return Rows(table, X, y, None, how.reading)
-        _check_outcome(y)
-    held_out = choose_held_out(frame, hold_out, columns.event, how.ids, seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # the fit says it again
+            read_outcome(y, zero_duration="shift")  # while its rows are still those of the file
+    require_columns(frame.columns, [columns.event, *(how.ids or ())])
+    held_out = draw_held_out(
+        len(frame),
+        hold_out,
+        seed=seed,
+        labels=[None if label != label else str(label) for label in frame[columns.event]],
+        subjects=frame[how.ids[0]].tolist() if how.ids else None,
+    )
     return Rows(table, X[~held_out], y[~held_out], held_out, how.reading)
-
-
-def _check_outcome(y: Any) -> None:
-    """Refuse a faulty outcome while its rows are still those of the file."""
-    from survtrace.tables.outcome.outcome import read_outcome
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # the fit says it again
-        read_outcome(y, zero_duration="shift")
 
 
 def _named(

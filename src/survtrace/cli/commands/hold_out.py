@@ -1,24 +1,16 @@
-"""Hold rows out of a fit: the command split, and the option fit --hold-out."""
+"""The command split: divide a table into rows to fit on and rows to evaluate on."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from survtrace.cli import screen
-from survtrace.cli.commands.suggest import as_arguments
 from survtrace.cli.options import Force, Json, Quiet, Table, TableOptions, reads_table
 from survtrace.cli.outputs import require_free
 from survtrace.errors import SettingError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @reads_table()
@@ -77,27 +69,3 @@ def split(
         screen.show_json({**sizes, "out_train": str(out_train), "out_test": str(out_test)})
     screen.say(f"wrote {out_train}: {n_rows - n_test:,} rows to fit on", quiet=quiet)
     screen.say(f"wrote {out_test}: {n_test:,} rows to evaluate on", quiet=quiet)
-
-
-def choose_held_out(
-    frame: pd.DataFrame, fraction: float, event: str, ids: Sequence[str] | None, seed: int
-) -> NDArray[np.bool_]:
-    """Draw the rows that fit holds out: the same share of each label, subjects whole."""
-    from survtrace.tables.files.formats import require_columns
-    from survtrace.tables.files.splitting import draw_held_out
-
-    require_columns(frame.columns, [event, *(ids or ())])
-    return draw_held_out(
-        len(frame),
-        fraction,
-        seed=seed,
-        labels=[None if label != label else str(label) for label in frame[event]],
-        subjects=frame[ids[0]].tolist() if ids else None,
-    )
-
-
-def next_command(model: Path, held_out: Path, how: TableOptions) -> str:
-    """Suggest the report on the rows held out, which are written as the table is."""
-    options = as_arguments(TableOptions(sep=how.sep, encoding=how.encoding))
-    command = ["survtrace", "report", str(model), str(held_out), *options]
-    return shlex.join([*command, "--out", "report.html"])

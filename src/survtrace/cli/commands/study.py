@@ -54,8 +54,12 @@ def datasets(
         listed = [{"name": each, **facts._asdict()} for each, facts in DATASETS.items()]
         if json:
             screen.show_json(listed)
-        else:
-            _show_listed(listed)
+            return
+        import pandas as pd
+
+        shown = pd.DataFrame(listed)
+        shown["rows"] = ["any" if n is None else f"{n:,}" for n, *_ in DATASETS.values()]
+        screen.show_frame(shown, caption="survtrace datasets NAME --out FILE writes one to a table")
         return
     from survtrace.tables.files.chunks import write_chunks
 
@@ -119,12 +123,3 @@ def figures(
 
     for path in paper_figures(out, ablation):
         screen.say(f"wrote {path}", quiet=quiet)
-
-
-def _show_listed(listed: list[dict[str, object]]) -> None:
-    import pandas as pd
-
-    table = pd.DataFrame(listed)
-    table["rows"] = ["any" if each["rows"] is None else f"{each['rows']:,}" for each in listed]
-    caption = "survtrace datasets NAME --out FILE writes one to a table"
-    screen.show_frame(table, caption=caption)

@@ -21,7 +21,6 @@ from survtrace.cli.options import (
     Table,
     TableOptions,
     Workers,
-    outcome_columns,
     read_numbers,
     read_scored,
     reads_table,
@@ -77,22 +76,18 @@ def predict(
     if ray and out == STANDARD:
         raise SettingError("--ray writes a folder of Parquet files; pass its path as --out.")
     require_free(out, force=force, inputs=[table, model])
-    asked = read_numbers(times, "--times")
+    points = read_numbers(times, "--times")
     est, total = load(model), count_rows(table)
     question: dict[str, Any] = {"keep": ids or (), "causes": not survival_only, "std": std}
     began = time.perf_counter()
-    with (
-        screen.hushed(quiet),
-        screen.counting(total, quiet=quiet) as advance,
-        rows_as_in(table),
-    ):
+    with screen.hushed(quiet), screen.counting(total, quiet=quiet) as advance, rows_as_in(table):
         if ray:
             rows = distributed.predict_files(
-                est, table, out, asked, n_workers=workers, use_gpu=gpu, **question
+                est, table, out, points, n_workers=workers, use_gpu=gpu, **question
             )
         else:
             rows = predict_file(
-                est, table, out, asked, reading=how.reading, advance=advance, **question
+                est, table, out, points, reading=how.reading, advance=advance, **question
             )
     seconds = time.perf_counter() - began
     if json:
@@ -131,14 +126,13 @@ def evaluate(
     from survtrace.evaluation import evaluate as score
     from survtrace.evaluation.learned_rows import warn_of_interrupted
 
-    asked = None if horizons is None else read_numbers(horizons, "--horizons")
+    points = None if horizons is None else read_numbers(horizons, "--horizons")
     est = load(model)
     with screen.hushed(quiet), rows_as_in(table):
         warn_of_interrupted(est)
-        columns = outcome_columns(est, how)
-        X, y = read_scored(est, table, columns, how)
-        y_train = None if train is None else read_scored(est, train, columns, how)[1]
-        scores = score(est, X, y, horizons=asked, y_train=y_train)
+        X, y = read_scored(est, table, how)
+        y_train = None if train is None else read_scored(est, train, how)[1]
+        scores = score(est, X, y, horizons=points, y_train=y_train)
     if json:
         screen.show_json(screen.records(scores))
         return
@@ -174,8 +168,7 @@ def explain(
     est = load(model)
     with screen.hushed(quiet), rows_as_in(table):
         warn_of_interrupted(est)
-        columns = outcome_columns(est, how)
-        X, y = read_scored(est, table, columns, how)
+        X, y = read_scored(est, table, how)
         importance = permutation_importance(est, X, y, n_repeats=repeats, random_state=seed)
         relevance = covariate_relevance(est, X)
         agreement = faithfulness(relevance, importance)
@@ -224,9 +217,8 @@ def report(
     est = load(model)
     with screen.hushed(quiet), rows_as_in(table):
         warn_of_interrupted(est)
-        columns = outcome_columns(est, how)
-        X, y = read_scored(est, table, columns, how)
-        learned = None if train is None else read_scored(est, train, columns, how)
+        X, y = read_scored(est, table, how)
+        learned = None if train is None else read_scored(est, train, how)
         path = write_report(est, X, y, out, title=title, train=learned)
     screen.say(f"wrote {path}", quiet=quiet)
 
@@ -236,8 +228,7 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8000,
     token: Annotated[
-        str | None,
-        typer.Option(envvar="SURVTRACE_TOKEN", help="Token that visitors must have."),
+        str | None, typer.Option(envvar="SURVTRACE_TOKEN", help="Token that visitors must have.")
     ] = None,
     importance: Annotated[
         Path | None, typer.Option(help="Table that explain --out wrote, shown on the page.")

@@ -15,6 +15,35 @@ from survtrace.tables.covariates.real_numbers import real_numbers
 from survtrace.tables.outcome.outcome import Outcome
 
 
+def choose_cuts(
+    trained_on: Outcome,
+    n_intervals: int,
+    grid: NDArray[np.float64] | None,
+    n_events: Mapping[Any, int],
+    left: Mapping[Any, int],
+    learned: Mapping[Any, int],
+) -> NDArray[np.float64]:
+    """Take the cuts of the user, or else those at quantiles of the event times.
+
+    By cause, ``n_events`` counts the events of all subjects, ``left`` those on the user's grid,
+    and ``learned`` those of the training rows, of which ``trained_on`` may be a sample.
+    """
+    cuts = quantile_cuts(trained_on, n_intervals)  # refuses a cohort without events
+    cuts = cuts if grid is None else grid
+    before, after = trained_on.n_events, end_follow_up(trained_on, cuts[-1]).n_events
+    if not any(after.values()):
+        raise DataError(
+            f"at least one event must lie within the time grid; it ends at {cuts[-1]:g} and the "
+            f"first event is at {trained_on.duration[trained_on.event > 0].min():g}. Choose a "
+            "time_grid that ends later, in the unit of the durations."
+        )
+    warn_of_late_events(n_events, left, cuts[-1])
+    # Of more than a million subjects, outcomes are a sample: events are counted by their share.
+    within = {k: round(n * after[k] / before[k]) if before[k] else n for k, n in learned.items()}
+    warn_of_sparse_causes(within, len(cuts) - 1)
+    return cuts
+
+
 def quantile_cuts(outcome: Outcome, n_intervals: int) -> NDArray[np.float64]:
     """Place cut points 0 = c_0 < .. < c_m at even quantiles of the event times.
 
