@@ -14,7 +14,7 @@ def raw():
     return X, y
 
 
-def test_numbers_in_text_and_file_error_message_censored_are_read_with_a_remark(raw):
+def test_numbers_in_text_and_words_for_censored_are_read_with_a_warning(raw):
     with pytest.warns(DataWarning, match="read as numbers: crp .numbers written as text in 2"):
         X, y = clean_subjects(*raw)
     assert X["crp"].tolist() == [1.5, 0.6]
