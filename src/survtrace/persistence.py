@@ -95,8 +95,9 @@ missing). Pass the folder that SurvTRACE.save wrote.
 def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
     est = SurvTRACE(**note["settings"])
     est.causes_ = note["causes"]
-    est.censored_ = note["censored"]
-    est.encoding_ = Encoding.from_dict(note["encoding"], note["left_out"])
+    # Folders saved before these were known have none of them: censored, left_out, card.
+    est.censored_ = note.get("censored", [])
+    est.encoding_ = Encoding.from_dict(note["encoding"], note.get("left_out", ()))
     est._remember_names(est.encoding_)
     est.feature_names_in_ = est.encoding_.names
     est.n_features_in_ = len(est.feature_names_in_)
