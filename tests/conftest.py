@@ -1,12 +1,17 @@
 """Shapes in signatures are checked in every test; small cohorts and estimators to share."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 from beartype import BeartypeConf, beartype
 from jaxtyping import install_import_hook
+
+# A shell that starts the tests in the background takes Ctrl-C from them; some of them press it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Before anything else imports survtrace: every module whose signatures carry shapes is checked.
 # The doors (estimator, outcome, settings) are not: they take anything and answer in our own words.
