@@ -1,4 +1,4 @@
-"""Predictions from file to file, in pieces: memory does not grow with the table."""
+"""Predictions from file to file, in chunks: memory does not grow with the table."""
 
 from __future__ import annotations
 

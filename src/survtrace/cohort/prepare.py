@@ -172,6 +172,7 @@ def encode_chunks(source: Source, layout: Layout, span: range | None = None) -> 
         with warnings_of_rows(chunk.first_row, len(chunk.table), warned):
             columns = (chunk.column(covariate) for covariate in encoding.covariates)
             rows, values = encoding.encode_columns(columns, len(chunk.table))
+        chunk.release()
         encoded = Encoded(rows[chunk.rows], values[chunk.rows])
         yield layout.columns(encoded, chunk.outcome, chunk.weight)
 

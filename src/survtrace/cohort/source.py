@@ -47,10 +47,14 @@ class Chunk:
     _read: dict[str, Column] = field(default_factory=dict, repr=False)
 
     def column(self, covariate: Covariate) -> Column:
-        """Read a covariate of all rows; a second time, it is at hand."""
+        """Read a covariate of all rows, once until `release`."""
         if covariate.name not in self._read:
             self._read[covariate.name] = read_column(self.table, covariate, self.first_row)
         return self._read[covariate.name]
+
+    def release(self) -> None:
+        """Drop the columns that were read: a frame lives as long as its training, they need not."""
+        self._read.clear()
 
 
 class OutcomeScan(NamedTuple):

@@ -96,7 +96,7 @@ class CurveMethods:
         Parameters
         ----------
         X
-            Covariates, columns by name; or the path of a table, read in pieces.
+            Covariates, columns by name; or the path of a table, read in chunks.
         times
             Any times, in any order; by default `time_grid_`.
         conditional_after

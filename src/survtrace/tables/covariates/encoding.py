@@ -196,11 +196,11 @@ def learn_encoding(
     table: nw.DataFrame[Any],
     covariates: Sequence[Covariate],
     left_out: Sequence[str] = (),
-    remarks: str = "",
+    notes: str = "",
 ) -> Encoding:
     """Learn scales and categories from training rows.
 
-    Columns that carry no information are named in one warning, behind ``remarks``.
+    Columns that carry no information are named in one warning, behind ``notes``.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def learn_encoding(
     columns = [read_column(table, covariate) for covariate in covariates]
     numerical = [column for column in columns if not isinstance(column, Levels)]
     summaries, copies = [summarise(column) for column in columns], find_copies(covariates, columns)
-    return learn_from_summaries(covariates, summaries, numerical, left_out, remarks, copies)
+    return learn_from_summaries(covariates, summaries, numerical, left_out, notes, copies)
 
 
 def learn_from_summaries(
@@ -223,11 +223,11 @@ def learn_from_summaries(
     summaries: Sequence[Summary],
     numerical: Iterable[NDArray[np.float64]],
     left_out: Sequence[str] = (),
-    remarks: str = "",
+    notes: str = "",
     copies: Sequence[str] = (),
 ) -> Encoding:
     """Learn scales and categories from summaries, and quantiles from values or a sample of them."""
-    warn_of_idle_columns(covariates, summaries, copies, remarks)
+    warn_of_idle_columns(covariates, summaries, copies, notes)
     samples, learned = iter(numerical), list[Scale | Categories]()
     for summary in summaries:
         if isinstance(summary, Counts):
@@ -246,7 +246,7 @@ def warn_of_idle_columns(
     covariates: Sequence[Covariate],
     summaries: Sequence[Summary],
     copies: Sequence[str] = (),
-    remarks: str = "",
+    notes: str = "",
 ) -> None:
     """Warn of columns without information: empty, constant, or a copy of another."""
     idle: dict[str, list[str]] = {"all missing": [], "constant": [], "a copy of another": []}
@@ -258,7 +258,7 @@ def warn_of_idle_columns(
         elif covariate.name in copies:
             idle["a copy of another"].append(covariate.name)
     found = {reason: names for reason, names in idle.items() if names}
-    messages = [remarks] if remarks else []
+    messages = [notes] if notes else []
     if found:
         messages.append(
             f"some columns carry no information of their own: {found}. They are kept; drop them "
