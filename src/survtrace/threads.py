@@ -1,23 +1,28 @@
-"""How many CPU threads torch and the kernels use."""
+"""How many CPU threads torch and the kernels use, and the threads that kernels run in."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 
 import torch
 
-# Fewer tokens than this a thread cost more to hand out and wait for than they save. Waiting threads
-# also spin: on a busy machine they take the processor from the thread they wait for.
-TOKENS_PER_THREAD = 2**14
+# Fewer tokens than this a thread cost more to hand out and wait for than they save.
+TOKENS_PER_THREAD = 2**10
+_this_thread = threading.local()
 
 
 def automatic_threads(n_tokens: int) -> int:
-    """Threads worth their start for work on so many tokens at a time, at most torch's own number.
+    """Count threads worth their start for work on so many tokens, at most torch's own number.
 
     Examples
     --------
-    >>> automatic_threads(64 * 8 * 14)      # a step of eight members on SUPPORT
+    >>> automatic_threads(64)
     1
     """
     return max(1, min(torch.get_num_threads(), n_tokens // TOKENS_PER_THREAD))
@@ -27,8 +32,7 @@ def automatic_threads(n_tokens: int) -> int:
 def threads(n_threads: int | None, n_tokens: int = 0) -> Iterator[None]:
     """Run torch and the kernels with so many CPU threads, and put the old number back.
 
-    None takes what suits work on ``n_tokens`` at a time; predictions go in batches that fit a
-    core's cache, where one thread is as fast as several.
+    None takes what suits work on ``n_tokens`` at a time.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(automatic_threads(n_tokens) if n_threads is None else n_threads)
@@ -36,3 +40,58 @@ def threads(n_threads: int | None, n_tokens: int = 0) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def run_in_threads(task: Callable[[int], None], n_tasks: int, n_threads: int) -> None:
+    """Run ``task(0)``, ``task(1)``, ... in so many threads, the calling one among them.
+
+    Threads of Python suffice where tasks release the interpreter lock, as numba's functions with
+    ``nogil`` and numpy on large arrays do. Which thread runs a task is left to chance: its result
+    must depend on its number alone. A task that calls this runs its own tasks itself.
+
+    Examples
+    --------
+    >>> squares = [0] * 4
+    >>> run_in_threads(lambda k: squares.__setitem__(k, k * k), n_tasks=4, n_threads=2)
+    >>> squares
+    [0, 1, 4, 9]
+    """
+    n_threads = min(n_threads, n_tasks)
+    if n_threads <= 1 or getattr(_this_thread, "is_worker", False):
+        for k in range(n_tasks):
+            task(k)
+        return
+    numbers, broken = itertools.count(), threading.Event()
+
+    def work() -> None:
+        try:
+            while not broken.is_set() and (k := next(numbers)) < n_tasks:
+                task(k)
+        except BaseException:
+            broken.set()  # nobody begins another task
+            raise
+
+    others = [_pool(n_threads - 1).submit(work) for _ in range(n_threads - 1)]
+    try:
+        work()
+    finally:
+        # Also after an error: nobody may write to the caller's arrays once it has gone on.
+        errors = [error for other in others if (error := other.exception()) is not None]
+    if errors:
+        raise errors[0]
+
+
+@cache
+def _pool(n_threads: int) -> ThreadPoolExecutor:
+    """The threads, started once: starting some costs as much as a small batch."""
+
+    def begin() -> None:
+        _this_thread.is_worker = True
+        torch.set_num_threads(1)
+
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="survtrace", initializer=begin)
+
+
+# A forked child inherits the pool's memory but none of its threads, and would wait for ever.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)

@@ -3,8 +3,7 @@
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-
-from survtrace import ops
+from torch.nn.functional import embedding
 
 
 class Embedding(nn.Module):
@@ -49,4 +48,8 @@ class Embedding(nn.Module):
         mask: Float[Tensor, "subject token"] | None = None,
     ) -> Float[Tensor, "member subject token width"]:
         """``mask * (value * row + bias)`` of every token."""
-        return ops.lookup(self.table, self.bias, rows, values, mask)
+        n_members, n_rows, _ = self.table.shape
+        first_row = torch.arange(n_members, device=rows.device).view(-1, 1, 1) * n_rows
+        tokens = embedding(rows + first_row, self.table.flatten(0, 1)) * values.unsqueeze(-1)
+        tokens = tokens if self.bias is None else tokens + self.bias
+        return tokens if mask is None else tokens * mask.unsqueeze(-1)

@@ -1,11 +1,9 @@
 """Tokens become combinations of tokens: a stack of attentive layers (eq. 9-11)."""
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import selu
 
-from survtrace import ops
 from survtrace.network.attention import Attention
 from survtrace.network.member import Dropout, MemberLinear
 
@@ -16,7 +14,9 @@ class Encoder(nn.ModuleList):
     def forward(
         self, tokens: Float[Tensor, "member subject token width"]
     ) -> Float[Tensor, "member subject token width"]:
-        return ops.encode(tokens, [layer for layer in self if isinstance(layer, EncoderLayer)])
+        for layer in self:
+            tokens = layer(tokens)
+        return tokens
 
 
 class EncoderLayer(nn.Module):
@@ -37,17 +37,6 @@ class EncoderLayer(nn.Module):
         self.expand = MemberLinear(n_members, width, hidden)
         self.contract = MemberLinear(n_members, hidden, width)
         self.dropout = Dropout(dropout)
-        self.sizes = ops.LayerSizes(width, hidden, n_heads)
-
-    @property
-    def uses_dropout(self) -> bool:
-        """Whether dropout acts in it now."""
-        return not (self.dropout.inactive and self.attention.dropout.inactive)
-
-    def flat_parameters(self) -> Float[Tensor, "member parameter"]:
-        """Concatenate all parameters, a bias behind its weight, in the order they are used."""
-        maps = (self.attention.query_key_value, self.mix, self.expand, self.contract)
-        return torch.cat([p.flatten(1) for m in maps for p in (m.weight, m.bias)], dim=1)
 
     def forward(
         self, tokens: Float[Tensor, "member subject token width"]

@@ -7,8 +7,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from survtrace import ops
-
 
 class MemberLinear(nn.Module):
     """M affine maps side by side, one batched product: ``y[m] = x[m] @ weight[m] + bias[m]``."""
@@ -73,7 +71,10 @@ class Dropout(RandomMask):
         if self.inactive:
             return x
         bits, threshold = self.draw(x.shape[1:], x.device)
-        return ops.dropout(x, bits, threshold, scale=1 / (1 - self.probability))
+        # Compared straight into floats: eight times as fast on a processor as `torch.where`.
+        mask = torch.empty(x.shape[1:], dtype=x.dtype, device=x.device)
+        torch.lt(bits.view(mask.shape), threshold, out=mask)
+        return x * mask.mul_(1 / (1 - self.probability))
 
 
 class TokenDropout(RandomMask):

@@ -1,16 +1,13 @@
-"""The operations that take most of the time, each in its plain form or by a kernel."""
+"""The operations that take most of the time, each in its plain form or by kernels."""
 
-from survtrace.ops.dispatch import dropout, encode, gather, lookup, losses, update
-from survtrace.ops.support import LayerSizes, plain, reasons_for_plain
+from survtrace.ops.dispatch import cause_logits, gradient, survival_loss, update
+from survtrace.ops.support import plain, reasons_for_plain
 
 __all__ = [
-    "LayerSizes",
-    "dropout",
-    "encode",
-    "gather",
-    "lookup",
-    "losses",
+    "cause_logits",
+    "gradient",
     "plain",
     "reasons_for_plain",
+    "survival_loss",
     "update",
 ]

@@ -1,109 +1,68 @@
-"""One function per operation: by a kernel where one runs it, else in its plain form.
+"""One function per operation: by kernels where they can run it, else in its plain form.
 
-The plain form is the definition; a kernel gives the same numbers, to rounding.
+The plain form is the definition; kernels give the same numbers, to rounding.
 """
 
-from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import embedding
 
 from survtrace.batch import Batch
-from survtrace.losses.objective import objective
-from survtrace.ops.support import LayerSizes, find_kernel, why_plain_layers
-
-LARGEST_TOKEN = 1e6
-
-
-def gather(cohort: Batch, subjects: Int[Tensor, "member row"]) -> Batch:
-    """Take the batch in which member m sees the subjects of row m."""
-    if kernel := find_kernel("gather", cohort.values):
-        return Batch(*kernel(cohort, subjects))
-    return cohort.take(subjects)
+from survtrace.losses import objective
+from survtrace.network.assembly import Logits, Network
+from survtrace.ops.support import find_kernel
 
 
-def lookup(
-    table: Float[Tensor, "member row width"],
-    bias: Float[Tensor, "member 1 token width"] | None,
-    rows: Int[Tensor, "member subject token"],
-    values: Float[Tensor, "member subject token"],
-    mask: Float[Tensor, "subject token"] | None,
-) -> Float[Tensor, "member subject token width"]:
-    """Compute ``mask * (value * row + bias)`` of every token; None is no bias, or no mask."""
-    obstacle = None if bias is not None else "the embedding has no bias"
-    if kernel := find_kernel("lookup", table, obstacle):
-        return kernel(table, bias, rows, values, mask)
-    n_members, n_rows, _ = table.shape
-    first_row = torch.arange(n_members, device=rows.device).view(-1, 1, 1) * n_rows
-    tokens = embedding(rows + first_row, table.flatten(0, 1)) * values.unsqueeze(-1)
-    tokens = tokens if bias is None else tokens + bias
-    return tokens if mask is None else tokens * mask.unsqueeze(-1)
-
-
-def dropout(
-    x: Float[Tensor, "member *rest"], bits: Int[Tensor, " n"], threshold: int, scale: float
-) -> Float[Tensor, "member *rest"]:
-    """Compute ``x * scale`` where the bits are below the threshold, else 0."""
-    if kernel := find_kernel("dropout", x):
-        return kernel(x, bits, threshold, scale)
-    # Compared straight into floats: eight times as fast on a processor as `torch.where`.
-    mask = torch.empty(x.shape[1:], dtype=x.dtype, device=x.device)
-    return x * torch.lt(bits.view(mask.shape), threshold, out=mask).mul_(scale)
-
-
-@runtime_checkable
-class Layer(Protocol):
-    """A layer of the encoder, as far as `encode` needs to know it."""
-
-    sizes: LayerSizes
-
-    @property
-    def uses_dropout(self) -> bool:
-        """Whether dropout acts in it now."""
-
-    def flat_parameters(self) -> Float[Tensor, "member parameter"]:
-        """All parameters, a bias behind its weight, in the order they are used."""
-
-    def __call__(
-        self, tokens: Float[Tensor, "member subject token width"]
-    ) -> Float[Tensor, "member subject token width"]:
-        """Run tokens through the layer."""
-
-
-def encode(
-    tokens: Float[Tensor, "member subject token width"], layers: Sequence[Layer]
-) -> Float[Tensor, "member subject token width"]:
-    """Run tokens through the layers, one after the other."""
-    sizes, n_tokens = layers[0].sizes, tokens.shape[2]
-    obstacle = why_plain_layers(tokens.device, sizes, n_tokens, layers[0].uses_dropout)
-    kernel = find_kernel("encode", tokens, obstacle)
-    # A GPU that predicts puts subjects into one tile, where values that overflow would spoil the
-    # neighbours' answers. In training such a value breaks the loss anyhow, and is refused.
-    predicting = tokens.is_cuda and not torch.is_grad_enabled()
-    if kernel and predicting and not bool(tokens.abs().amax() < LARGEST_TOKEN):
-        kernel = find_kernel("encode", tokens, f"a token is {LARGEST_TOKEN:g} or more")
-    if kernel:
-        return kernel(tokens, sizes, [layer.flat_parameters() for layer in layers])
-    for layer in layers:
-        tokens = layer(tokens)
-    return tokens
-
-
-def losses(
-    cause_logits: Float[Tensor, "member subject cause interval"],
-    mortality_logit: Float[Tensor, "member subject"],
-    predicted_stay: Float[Tensor, "member subject"],
-    batch: Batch,
+def gradient(
+    network: Network,
+    cohort: Batch,
+    subjects: Int[Tensor, "member row"],
     task_weight: Float[Tensor, " part"],
+    out: Float[Tensor, "member parameter"],
 ) -> Float[Tensor, "part member"]:
-    """Compute each member's survival, mortality and stay loss, weighted (eq. 23)."""
-    if kernel := find_kernel("losses", cause_logits):
-        parts = kernel(cause_logits, mortality_logit, predicted_stay, batch)
-        return parts * task_weight.unsqueeze(1)
-    return objective(cause_logits, mortality_logit, predicted_stay, batch, task_weight)
+    """Compute each member's losses, weighted (eq. 23), and the gradient of their sum.
+
+    Member m sees the subjects of row m. ``out`` is overwritten by the gradient, in the order of the
+    network's parameters; that of a parameter which plays no part is zero. Dropout acts if the
+    network is in training.
+    """
+    if kernel := find_kernel("gradient", network):
+        return kernel(network, cohort, subjects, task_weight, out)
+    batch = cohort.take(subjects)
+    with torch.enable_grad():
+        logits: Logits = network(batch.rows, batch.values)
+        parts = objective.objective(*logits, batch, task_weight)
+        gradients = torch.autograd.grad(
+            parts.sum(), list(network.parameters()), materialize_grads=True
+        )
+    torch.cat([gradient.flatten(1) for gradient in gradients], dim=1, out=out)
+    return parts.detach()
+
+
+@torch.no_grad()
+def survival_loss(
+    network: Network, cohort: Batch, subjects: Int[Tensor, "member row"]
+) -> Float[Tensor, " member"]:
+    """Compute the survival loss of each member, whose subjects are a row, without dropout."""
+    if kernel := find_kernel("survival_loss", network):
+        return kernel(network, cohort, subjects)
+    batch = cohort.take(subjects)
+    return objective.survival_loss(network.cause_logits(batch.rows, batch.values), batch)
+
+
+@torch.no_grad()
+def cause_logits(
+    network: Network,
+    rows: Int[Tensor, "#member subject token"],
+    values: Float[Tensor, "#member subject token"],
+) -> Float[Tensor, "member subject cause interval"]:
+    """Compute the logits of the causes, without dropout; members may share their subjects."""
+    if kernel := find_kernel("cause_logits", network):
+        return kernel(network, rows, values)
+    shape = (network.shape.n_members, -1, -1)
+    return network.cause_logits(rows.expand(shape), values.expand(shape))
 
 
 @runtime_checkable

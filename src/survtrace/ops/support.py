@@ -5,22 +5,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
-OPERATIONS = ("gather", "lookup", "dropout", "encode", "losses", "update")
+from survtrace.network.assembly import Network, Shape
+
+OPERATIONS = ("gradient", "survival_loss", "cause_logits", "update")
 LOGGER = logging.getLogger("survtrace")
 _switched_off: set[str] = set()
-
-
-class LayerSizes(NamedTuple):
-    """The sizes of an encoder layer."""
-
-    width: int
-    hidden: int
-    n_heads: int
 
 
 @contextmanager
@@ -35,14 +29,17 @@ def plain(*operations: str) -> Iterator[None]:
 
 
 def find_kernel(
-    operation: str, tensor: Tensor, obstacle: str | None = None
+    operation: str, on: Tensor | Network, obstacle: str | None = None
 ) -> Callable[..., Any] | None:
-    """Find the kernel that runs an operation on such a tensor.
+    """Find the kernel that runs an operation of such a network, or on such a tensor.
 
     None where there is none, where it is switched off, or where the caller names an obstacle; the
     reason is logged, once.
     """
+    tensor = on.embedding.table if isinstance(on, Network) else on
     reason = why_plain(operation, tensor.device, tensor.dtype) or obstacle
+    if reason is None and isinstance(on, Network):
+        reason = why_plain_network(on.shape, tensor.device, on.training)
     if reason is not None:
         _log(operation, reason)
         return None
@@ -50,16 +47,12 @@ def find_kernel(
     return kernel
 
 
-def reasons_for_plain(
-    device: torch.device, sizes: LayerSizes, n_tokens: int, dropout: bool
-) -> dict[str, str | None]:
-    """Say why each operation runs in its plain form for such a network; None where a kernel runs.
-
-    ``dropout`` is whether layers of the encoder drop numbers in training.
-    """
+def reasons_for_plain(device: torch.device, shape: Shape) -> dict[str, str | None]:
+    """Say why each operation runs in its plain form for such a network; None where a kernel runs."""
     reasons = {name: why_plain(name, device, torch.float32) for name in OPERATIONS}
-    layers = why_plain_layers(device, sizes, n_tokens, dropout)
-    return {**reasons, "encode": reasons["encode"] or layers}
+    for name in ("gradient", "survival_loss", "cause_logits"):
+        reasons[name] = reasons[name] or why_plain_network(shape, device, name == "gradient")
+    return reasons
 
 
 def why_plain(operation: str, device: torch.device, dtype: torch.dtype) -> str | None:
@@ -72,24 +65,12 @@ def why_plain(operation: str, device: torch.device, dtype: torch.dtype) -> str |
 
 
 @cache
-def why_plain_layers(
-    device: torch.device, sizes: LayerSizes, n_tokens: int, dropout: bool
-) -> str | None:
-    """Say why such layers are not run by the encoder's kernel; None if they are."""
-    if dropout:
-        return "the kernel has no dropout; the layers have, in training"
-    if _why_no_kernel("encode", device.type):
-        return None  # and the sizes do not matter
-    if device.type == "cpu":
-        suits = sizes.width % 8 == 0 and sizes.hidden % 8 == 0
-        return None if suits else f"width and hidden must be multiples of 8; got {sizes}"
-    if any(size & (size - 1) for size in sizes) or min(sizes.width, sizes.hidden) < 16:
-        return f"sizes must be powers of two, width and hidden 16 or more; got {sizes}"
-    if n_tokens > 64:
-        return f"a block has room for 64 tokens; got {n_tokens}"
-    from survtrace.ops.cuda.encoder import try_sizes
-
-    return try_sizes(sizes, n_tokens, device)
+def why_plain_network(shape: Shape, device: torch.device, training: bool) -> str | None:
+    """Say why kernels do not run such a network; None if they do."""
+    if training and (shape.dropout > 0 or shape.attention_dropout > 0):
+        return "kernels have no dropout inside the encoder; this network has, in training"
+    kernels = _kernels(device.type)
+    return kernels if isinstance(kernels, str) else kernels.why_not(shape, device)
 
 
 @cache

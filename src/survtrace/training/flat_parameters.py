@@ -46,15 +46,6 @@ def release(network: nn.Module, flat_parameters: Float[Tensor, "member parameter
         parameter.data = parameter.data.clone(memory_format=torch.contiguous_format)
 
 
-def gather_gradients(
-    loss: Float[Tensor, ""], network: nn.Module, out: Float[Tensor, "member parameter"]
-) -> None:
-    """Lay the gradients of a loss side by side; that of a parameter which plays no part is zero."""
-    parameters = list(network.parameters())
-    gradients = torch.autograd.grad(loss, parameters, materialize_grads=True)
-    torch.cat([gradient.flatten(1) for gradient in gradients], dim=1, out=out)
-
-
 class RunningAverage:
     """Average parameters over about the last ``window`` steps; that generalises better.
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from survtrace import ops
 from survtrace.cohort.batch_source import BatchSource
 from survtrace.errors import TrainingError, warn
-from survtrace.losses.objective import Tasks, survival_loss, task_weights
+from survtrace.losses.objective import Tasks, task_weights
 from survtrace.network.assembly import Network, Shape
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.early_stopping import EarlyStopping
@@ -138,9 +138,7 @@ def validation_loss(
         for subjects in chunk.order:
             shard = group.shard(subjects)
             if shard.shape[1] > 0:
-                batch = ops.gather(chunk.cohort, shard)
-                logits = network.cause_logits(batch.rows, batch.values)
-                total[:-1] += survival_loss(logits, batch) * shard.shape[1]
+                total[:-1] += ops.survival_loss(network, chunk.cohort, shard) * shard.shape[1]
                 total[-1] += shard.shape[1]
     group.all_reduce(total)
     return total[:-1] / total[-1]

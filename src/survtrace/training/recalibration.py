@@ -17,8 +17,8 @@ def recalibrate(network: Network, batch_source: MemorySource) -> None:
     factor = network.recalibration_factor
     expected, observed = torch.zeros_like(factor.squeeze(1)), torch.zeros_like(factor.squeeze(1))
     for subjects in torch.split(batch_source.training_rows, batch_source.chunk, dim=1):
-        batch = ops.gather(batch_source.cohort, subjects)
-        logits = network.cause_logits(batch.rows, batch.values)
+        batch = batch_source.cohort.take(subjects)
+        logits = ops.cause_logits(network, batch.rows, batch.values)
         lived = exposure(batch.interval, batch.fraction, n_intervals) * batch.weight.unsqueeze(-1)
         hazard = torch.nn.functional.softplus(logits)
         expected += torch.einsum("mski,msi->mki", hazard, lived)

@@ -14,8 +14,6 @@ from torch import Tensor
 from survtrace import ops
 from survtrace.batch import Batch
 from survtrace.cohort.batch_source import EpochChunk
-from survtrace.network.assembly import Logits
-from survtrace.training.flat_parameters import gather_gradients
 from survtrace.training.process_group import ProcessGroup
 from survtrace.training.state import State
 
@@ -43,17 +41,15 @@ class Step:
         shard = group.shard(subjects)
         if group.size > 1:
             network.share_dropout(group.part(subjects.shape[1]))
-        batch = ops.gather(cohort, shard)
-        logits: Logits = network(batch.rows, batch.values)
-        parts = ops.losses(*logits, batch, task_weight)
+        parts = ops.gradient(network, cohort, shard, task_weight, state.gradient)
         if group.size > 1:
-            parts = parts * (shard.shape[1] / subjects.shape[1])
-        gather_gradients(parts.sum(), network, state.gradient)
-        group.all_reduce(state.gradient)
+            share = shard.shape[1] / subjects.shape[1]
+            parts = parts * share
+            group.all_reduce(state.gradient.mul_(share))
         ops.update(
             state.flat_parameters, state.gradient, state.optimiser, state.average, self.clip_norm
         )
-        return parts.detach()
+        return parts
 
 
 class CudaGraph(NamedTuple):

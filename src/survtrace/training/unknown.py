@@ -18,7 +18,6 @@ from survtrace import ops
 from survtrace.batch import Batch
 from survtrace.cohort.batch_source import BatchSource, training_steps
 from survtrace.cohort.prepare import Cohort
-from survtrace.losses.objective import survival_loss
 from survtrace.network.assembly import Network
 
 LEARNING_RATE = 0.05
@@ -50,12 +49,17 @@ def learn_unknown(
     falling = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, total_iters=n_steps)
     generator = torch.Generator().manual_seed(seed)
     network.eval()
+    n_parameters = sum(parameter[0].numel() for parameter in network.parameters())
+    gradient = torch.empty(len(table), n_parameters, device=network.device)
+    survival_alone = torch.tensor([1.0, 0.0, 0.0], device=network.device)
     for tensors, subjects in training_steps(batch_source, network.shape.n_members, n_steps):
-        batch = ops.gather(tensors, subjects)
+        batch = tensors.take(subjects)
         hidden_rows, values = _hide(batch, unknown, generator)
-        loss = survival_loss(network.cause_logits(hidden_rows, values), batch).sum()
-        (gradient,) = torch.autograd.grad(loss, [table])
-        rows.grad = gradient[:, learned]
+        hidden = batch._replace(rows=hidden_rows, values=values)
+        places = torch.arange(subjects.numel(), device=subjects.device).view_as(subjects)
+        flat = Batch(*(column.flatten(0, 1) for column in hidden))
+        ops.gradient(network, flat, places, survival_alone, gradient)
+        rows.grad = gradient[:, : table[0].numel()].view_as(table)[:, learned]
         optimiser.step()
         falling.step()
         with torch.no_grad():

@@ -98,10 +98,18 @@ def _version(package: str) -> str | None:
 def _reasons(est: SurvTRACE, device: torch.device) -> dict[str, str | None]:
     """Why each operation of such an estimator would run in its plain form on a device."""
     from survtrace import ops
+    from survtrace.network.assembly import Shape
 
-    sizes = ops.LayerSizes(est.width, est.hidden, est.n_heads)
-    dropout = est.dropout > 0 or est.attention_dropout > 0
-    return ops.reasons_for_plain(device, sizes, N_TOKENS, dropout)
+    sizes = ("n_members", "n_intervals", "width", "depth", "n_heads", "hidden", "head_depth")
+    rest = ("token_bias", "proportional", "dropout", "attention_dropout", "token_dropout")
+    shape = Shape(
+        n_rows=2 * N_TOKENS,
+        n_tokens=N_TOKENS,
+        n_causes=1,
+        silent_rows=(),
+        **{name: getattr(est, name) for name in (*sizes, *rest, "head_dropout")},
+    )
+    return ops.reasons_for_plain(device, shape)
 
 
 def _show(facts: dict[str, Any]) -> None:
