@@ -48,7 +48,7 @@ def find_kernel(
 
 
 def reasons_for_plain(device: torch.device, shape: Shape) -> dict[str, str | None]:
-    """Say why each operation runs in its plain form for such a network; None where a kernel runs."""
+    """Say why each operation of such a network runs in its plain form; None where a kernel runs."""
     reasons = {name: why_plain(name, device, torch.float32) for name in OPERATIONS}
     for name in ("gradient", "survival_loss", "cause_logits"):
         reasons[name] = reasons[name] or why_plain_network(shape, device, name == "gradient")
