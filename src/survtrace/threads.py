@@ -6,8 +6,9 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import cache
 
 import torch
@@ -46,8 +47,10 @@ def run_in_threads(task: Callable[[int], None], n_tasks: int, n_threads: int) ->
     """Run ``task(0)``, ``task(1)``, ... in so many threads, the calling one among them.
 
     Threads of Python suffice where tasks release the interpreter lock, as numba's functions with
-    ``nogil`` and numpy on large arrays do. Which thread runs a task is left to chance: its result
-    must depend on its number alone. A task that calls this runs its own tasks itself.
+    ``nogil``, torch, and numpy on large arrays do. Which thread runs a task is left to chance: its
+    result must depend on its number alone. Of several errors that of the first task is raised:
+    tasks begin in order, so that all before one that fails have begun, and are waited for. A task
+    that calls this runs its own tasks itself; torch has one thread in each of many threads.
 
     Examples
     --------
@@ -61,24 +64,33 @@ def run_in_threads(task: Callable[[int], None], n_tasks: int, n_threads: int) ->
         for k in range(n_tasks):
             task(k)
         return
-    numbers, broken = itertools.count(), threading.Event()
+    numbers, errors = itertools.count(), dict[int, BaseException]()
 
     def work() -> None:
+        k = 0
         try:
-            while not broken.is_set() and (k := next(numbers)) < n_tasks:
+            while not errors and (k := next(numbers)) < n_tasks:
                 task(k)
-        except BaseException:
-            broken.set()  # nobody begins another task
-            raise
+        except BaseException as error:  # nobody begins another task
+            errors[k] = error
 
-    others = [_pool(n_threads - 1).submit(work) for _ in range(n_threads - 1)]
+    # A copy of the context: errors name rows by what the caller calls them.
+    others = [_pool(n_threads - 1).submit(copy_context().run, work) for _ in range(n_threads - 1)]
+    _this_thread.is_worker = True
     try:
-        work()
+        with threads(1):
+            work()
     finally:
+        _this_thread.is_worker = False
         # Also after an error: nobody may write to the caller's arrays once it has gone on.
-        errors = [error for other in others if (error := other.exception()) is not None]
+        wait(others)
     if errors:
-        raise errors[0]
+        raise errors[min(errors)]
+
+
+def run_in_all_threads(task: Callable[[int], None], n_tasks: int) -> None:
+    """Run tasks in as many threads as `threads` allows."""
+    run_in_threads(task, n_tasks, torch.get_num_threads())
 
 
 @cache

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
+from torch.nn.functional import softplus
 
 from survtrace.errors import DataError, SettingError, row_name
 from survtrace.inference import curves
@@ -17,17 +20,24 @@ from survtrace.inference.curve_function import CurveFunction
 from survtrace.inference.paths import Table, answer_chunks, read_rows, times_of_rows
 from survtrace.inference.times import numbers_or_nan
 from survtrace.network.assembly import Network
+from survtrace.ops import cause_logits
 from survtrace.tables.covariates.covariates import open_table
-from survtrace.tables.covariates.encoding import Encoding
+from survtrace.tables.covariates.encoding import Encoded, Encoding
 from survtrace.tables.covariates.ranges import warn_of_far_values
 from survtrace.tables.files.text_levels import as_learned
 from survtrace.tables.outcome.roles import is_path
-from survtrace.threads import threads
+from survtrace.threads import run_in_all_threads, run_in_threads, threads
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
-CURVE_ELEMENTS = 2**21
+# A subject alone gets the same answer, to the bit, as in a table: vector instructions round the odd
+# rows at the end of a tensor differently, so that there must be none.
 BLOCK = 32
+# Subjects of a batch, times members. Small ones cost in Python what they save in waiting.
+FEWEST_SUBJECTS, MOST_SUBJECTS, MOST_ON_GPU = 2**8, 2**11, 2**17
+SHARES = 32  # of what is left, to be a batch
+# Numbers of all members' curves: in a core's cache, or in the memory of a GPU.
+CURVE_ELEMENTS, CURVE_ELEMENTS_ON_GPU = 2**17, 2**26
 
 
 @dataclass(frozen=True)
@@ -87,13 +97,16 @@ class Predictor:
         """Attention weights, averaged over members."""
 
         def answer(rows: Table, first: int) -> NDArray[np.float32]:
-            table = open_table(rows)
-            with torch.no_grad(), threads(self.n_threads):
-                weights = torch.cat(
-                    [self.network.attention(*batch).cpu() for batch in self._batches(table)]
-                )
-            _require_finite(weights)
-            return weights.numpy()[: len(table)]
+            encoded = self._encode(open_table(rows))
+            found = Answers(len(encoded.rows))
+
+            def attend(subjects: slice, rows: Tensor, values: Tensor) -> None:
+                weights = self.network.attention(rows, values)
+                found.write(subjects, weights)
+                _require_finite(weights, subjects.start)
+
+            self._each_batch(encoded, attend)
+            return found.array
 
         return _joined(list(self.in_chunks(X, answer)))
 
@@ -122,14 +135,19 @@ class Predictor:
         after: ArrayLike | None,
         with_std: bool,
     ) -> tuple[Array, Array | None]:
-        n, curve, cuts = len(table), getattr(curves, kind), self.on_device(self.cuts)
+        encoded = self._encode(table)
+        n, curve, cuts = len(encoded.rows), getattr(curves, kind), self.on_device(self.cuts)
         start = None if after is None else self._starts(after, n)
         times = self.on_device(points).view(1, -1)
         at = curves.locate_times(times, cuts)
-        size = len(points) * (curves.N_NODES if curve is curves.cumulative_hazard else 1)
-        means, deviations = [], []
-        with torch.no_grad(), threads(self.n_threads):
-            for first, hazard in self._hazards(table, size):
+        n_points = len(points) * (curves.N_NODES if curve is curves.cumulative_hazard else 1)
+        means, deviations = Answers(n), Answers(n)
+
+        def predict(subjects: slice, rows: Tensor, values: Tensor) -> None:
+            hazards = self._hazards(rows, values)
+            at_once, first = self._curves_at_once(n_points), subjects.start
+            for hazard in hazards.split(at_once, dim=1):
+                some = slice(first, min(first + at_once, subjects.stop))
                 if start is None:
                     member_curves, share = curve(hazard, at), None
                 else:
@@ -138,51 +156,75 @@ class Predictor:
                     share = curves.member_shares(hazard, curves.locate_times(starts, cuts))
                 if cause is not None:
                     member_curves = member_curves[:, :, cause]
-                means.append(_mean(member_curves, share).cpu())
+                means.write(some, _mean(member_curves, share))
                 if with_std:
-                    deviation = member_curves.std(0, correction=0).cpu()
-                    deviations.append(deviation if len(hazard) > 1 else deviation.fill_(torch.nan))
-        between = torch.cat(deviations).numpy()[:n] if with_std else None
-        return torch.cat(means).numpy()[:n], between
+                    deviation = member_curves.std(0, correction=0)
+                    deviations.write(some, deviation if len(hazard) > 1 else deviation * torch.nan)
+                first = some.stop
+            # Last, when a GPU has been waited for anyway. No sum of such floats overflows a double.
+            if not torch.isfinite(hazards.sum()):
+                _require_finite(hazards.transpose(0, 1), subjects.start)
 
-    def _hazards(self, table: Table, size: int) -> Iterator[tuple[int, Tensor]]:
-        """Hazards (member, subject, cause, interval) of so many subjects that curves fit in memory.
+        self._each_batch(encoded, predict)
+        return means.array, deviations.array if with_std else None
 
-        ``size`` is the number of points of a curve; the number of the first subject comes along.
+    def _encode(self, table: Table) -> Encoded:
+        """Encode a table with at least one subject, by all threads where that pays."""
+        with self._threads(len(table)):
+            encoded = self.encoding.encode(table, run=run_in_all_threads)
+            if len(encoded.rows) == 0:
+                raise DataError("X must have at least one subject; got 0 sample(s).")
+            warn_of_far_values(self.encoding, encoded, run_in_all_threads)
+        return encoded
+
+    def _hazards(self, rows: Tensor, values: Tensor) -> Tensor:
+        """Hazards as `Network.hazards` defines them, by kernels where there are some."""
+        logits = cause_logits(self.network, rows.unsqueeze(0), values.unsqueeze(0))
+        return (softplus(logits) * self.network.recalibration_factor).double()
+
+    def _each_batch(
+        self, encoded: Encoded, answer: Callable[[slice, Tensor, Tensor], None]
+    ) -> None:
+        """Call ``answer`` with some subjects, by number, and their rows and values; for all.
+
+        Each batch is one task of one thread, from encoded rows to the answers it writes.
         """
-        members, causes = self.network.shape.n_members, self.network.shape.n_causes
-        at_once = CURVE_ELEMENTS // (members * causes * max(size, len(self.cuts)))
-        at_once = max(BLOCK, at_once // BLOCK * BLOCK)
-        first = 0
-        for batch in self._batches(table):
-            hazards = self.network.hazards(*batch)
-            _require_finite(hazards.transpose(0, 1), first)
-            for hazard in hazards.double().split(at_once, dim=1):
-                yield first, hazard
-                first += hazard.shape[1]
-
-    def _batches(self, table: Table) -> Iterator[tuple[Tensor, Tensor]]:
-        rows, values = encoded = self.encoding.encode(table)
-        if len(rows) == 0:
-            raise DataError("X must have at least one subject; got 0 sample(s).")
-        warn_of_far_values(self.encoding, encoded)
-        # A subject alone gets the same answer, to the bit, as in a table: vector instructions
-        # round the odd rows at the end of a tensor differently, so that there must be none.
-        fill = np.minimum(np.arange(-(-len(rows) // BLOCK) * BLOCK), len(rows) - 1)
-        rows, values = rows[fill], values[fill]
+        batches = cut_batches(len(encoded.rows), *self._batch_sizes())
         self.network.to(self.device).eval()
-        batch_size = -(-self._batch_size() // BLOCK) * BLOCK
-        for first in range(0, len(rows), batch_size):
-            some = slice(first, first + batch_size)
-            yield (
-                torch.from_numpy(rows[some]).to(self.device),
-                torch.from_numpy(values[some]).to(self.device),
-            )
 
-    def _batch_size(self) -> int:
+        @torch.no_grad()
+        def run(k: int) -> None:
+            rows, values = (
+                _on_whole_blocks(column[batches[k]]).to(self.device) for column in encoded
+            )
+            answer(batches[k], rows, values)
+
+        with self._threads(len(encoded.rows)):
+            if self.device.type == "cpu":
+                run_in_all_threads(run, len(batches))
+            else:
+                run_in_threads(run, len(batches), 1)
+
+    def _threads(self, n_subjects: int) -> AbstractContextManager[None]:
+        shape = self.network.shape
+        return threads(self.n_threads, n_subjects * shape.n_members * shape.n_tokens)
+
+    def _batch_sizes(self) -> tuple[int, int]:
+        """Count the subjects of the smallest and the largest batch."""
+        members = self.network.shape.n_members
         if self.batch_size != "auto":
-            return int(self.batch_size)
-        return 4096 if self.device.type == "cuda" else 512 // self.network.shape.n_members
+            return int(self.batch_size), int(self.batch_size)
+        if self.device.type == "cuda":
+            largest = MOST_ON_GPU // members
+            return largest, largest
+        return FEWEST_SUBJECTS // members, MOST_SUBJECTS // members
+
+    def _curves_at_once(self, n_points: int) -> int:
+        """Count the subjects whose curves at so many points are computed at once."""
+        shape = self.network.shape
+        per_subject = shape.n_members * shape.n_causes * max(n_points, shape.n_intervals)
+        most = CURVE_ELEMENTS if self.device.type == "cpu" else CURVE_ELEMENTS_ON_GPU
+        return _whole_blocks(max(most // per_subject, 1))
 
     def _starts(self, after: ArrayLike, n_subjects: int) -> Tensor:
         start = numbers_or_nan(after, "conditional_after")
@@ -193,6 +235,53 @@ class Predictor:
             )
         whole = np.full(n_subjects, start)
         return self.on_device(np.pad(whole, (0, -n_subjects % BLOCK), mode="edge")).view(-1, 1)
+
+
+class Answers:
+    """An array of all subjects' answers; the first to be written tells the shape of each."""
+
+    def __init__(self, n_subjects: int) -> None:
+        self.n_subjects = n_subjects
+        self.array: NDArray[Any]
+        self._lock = Lock()
+
+    def write(self, subjects: slice, answers: Tensor) -> None:
+        """Write the answers of some subjects, from any thread; what fills up their block goes."""
+        found = answers[: subjects.stop - subjects.start].cpu().numpy()
+        with self._lock:
+            if not hasattr(self, "array"):
+                self.array = np.empty((self.n_subjects, *found.shape[1:]), found.dtype)
+        self.array[subjects] = found
+
+
+def cut_batches(n_subjects: int, smallest: int, largest: int) -> list[slice]:
+    """Cut subjects into batches of whole blocks, by their number alone.
+
+    Batches get smaller towards the end, so that threads end at about the same time.
+
+    Examples
+    --------
+    >>> [batch.stop for batch in cut_batches(9000, smallest=32, largest=4096)][:3]
+    [256, 512, 768]
+    >>> cut_batches(70, smallest=64, largest=64)
+    [slice(0, 64, None), slice(64, 70, None)]
+    """
+    batches, first = [], 0
+    while first < n_subjects:
+        size = _whole_blocks(min(largest, max(smallest, (n_subjects - first) // SHARES)))
+        batches.append(slice(first, min(first + size, n_subjects)))
+        first += size
+    return batches
+
+
+def _whole_blocks(n_subjects: int) -> int:
+    return -(-n_subjects // BLOCK) * BLOCK
+
+
+def _on_whole_blocks(column: NDArray[Any]) -> Tensor:
+    """Rows of a batch as a tensor, the last one repeated up to a whole block."""
+    lacking = -len(column) % BLOCK
+    return torch.from_numpy(np.pad(column, ((0, lacking), (0, 0)), "edge") if lacking else column)
 
 
 def _mean(member_curves: Tensor, share: Tensor | None) -> Tensor:
