@@ -1,9 +1,16 @@
+import itertools
+
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
-from survtrace import SettingError, SurvTRACE
-from survtrace.inference.predictor import choose_device
+from survtrace import DataError, DataWarning, SettingError, SurvTRACE, threads
+from survtrace.inference import predictor
+from survtrace.inference.predictor import BLOCK, choose_device, cut_batches
+from survtrace.ops import cause_logits
+from survtrace.tables.covariates.covariates import open_table
+from survtrace.tables.tasks import N_BLOCK
 
 
 def test_devices():
@@ -54,6 +61,88 @@ def test_the_batch_size_of_predictions_changes_nothing(fitted_three, three_cause
         np.testing.assert_array_equal(method(fitted_three, X), whole)
     finally:
         fitted_three.set_params(prediction_batch_size=4096)
+
+
+@pytest.fixture(scope="module")
+def many(three_causes):
+    """More rows than a block of an encoding has, and some that are not like the others."""
+    X = three_causes[0]
+    return pd.concat([X] * (2 * N_BLOCK // len(X) + 3), ignore_index=True)
+
+
+@EACH
+@pytest.mark.parametrize("n_threads", [2, 3, 5, None])
+def test_the_number_of_threads_changes_no_bit(fitted_three, many, method, n_threads):
+    one = method(fitted_three, many)
+    fitted_three.set_params(n_threads=n_threads)
+    try:
+        np.testing.assert_array_equal(method(fitted_three, many), one)
+    finally:
+        fitted_three.set_params(n_threads=1)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 5])
+def test_the_first_row_that_overflows_is_named_whatever_the_threads(
+    fitted_three, many, n_threads, monkeypatch
+):
+    def overflowing(network, rows, values):
+        found = cause_logits(network, rows, values)
+        found[:, values[0, :, 0] > far] = np.inf
+        return found
+
+    scaled = fitted_three.encoding_.encode(open_table(many)).values[:, 0]
+    far = np.sort(np.unique(scaled))[-3]
+    monkeypatch.setattr(predictor, "cause_logits", overflowing)
+    expected = rf"not for row {np.flatnonzero(scaled > far)[0]}\."
+    fitted_three.set_params(n_threads=n_threads)
+    try:
+        with pytest.raises(DataError, match=expected):
+            fitted_three.predict(many)
+        with pytest.raises(DataError, match=rf"not for row {np.flatnonzero(scaled > far)[0] - 5}"):
+            fitted_three.predict(many[5:])
+    finally:
+        fitted_three.set_params(n_threads=1)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 5])
+def test_errors_and_warnings_of_a_table_are_the_same_whatever_the_threads(
+    fitted_three, many, n_threads
+):
+    numerical, *others = many.select_dtypes("number").columns
+    infinite = many.assign(**{numerical: many[numerical].where(many.index != 6000, np.inf)})
+    far = many.assign(**{numerical: many[numerical].where(many.index % 99 > 0, 1e4)})
+    strange = many.assign(**{many.columns[-1]: np.where(many.index % 50, many.iloc[:, -1], "?x")})
+    fitted_three.set_params(n_threads=n_threads)
+    try:
+        with pytest.raises(DataError, match=rf"column '{numerical}' has 1 infinite .*row 6000"):
+            fitted_three.predict(infinite)
+        with pytest.warns(DataWarning, match=f"for {-(-len(many) // 99)} of {len(many):,} subj"):
+            fitted_three.predict(far)
+        with pytest.warns(DataWarning, match=f"by column: .*: {-(-len(many) // 50)}}}") as caught:
+            fitted_three.predict(strange)
+        assert caught[0].filename == __file__
+    finally:
+        fitted_three.set_params(n_threads=1)
+
+
+def test_one_subject_wakes_no_thread(fitted_three, three_causes, monkeypatch):
+    monkeypatch.setattr(threads, "_pool", None)  # which would be called
+    fitted_three.set_params(n_threads=None)
+    try:
+        with threads.threads(8):
+            fitted_three.predict(three_causes[0][:1])
+    finally:
+        fitted_three.set_params(n_threads=1)
+
+
+def test_batches_are_whole_blocks_but_the_last_and_get_smaller_towards_the_end():
+    batches = cut_batches(100_001, 64, 512)
+    assert batches[0] == slice(0, 512)
+    assert all(a.stop == b.start for a, b in itertools.pairwise(batches))
+    assert batches[-1].stop == 100_001
+    sizes = [batch.stop - batch.start for batch in batches]
+    assert sizes == sorted(sizes, reverse=True)
+    assert not any(size % BLOCK for size in sizes[:-1])
 
 
 def test_a_larger_network_is_as_exact(three_causes, tiny):

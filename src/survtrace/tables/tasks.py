@@ -1,4 +1,4 @@
-"""Run independent parts of the work on a table: one by one, or in threads if the caller has some."""
+"""Run independent parts of the work on a table, one by one or in the threads of the caller."""
 
 from __future__ import annotations
 

@@ -165,7 +165,10 @@ class Encoding:
         n_unseen = np.zeros((len(blocks), len(self.columns)), dtype=np.int64)
         in_reach = np.ones((len(blocks), len(self.columns)), dtype=np.bool_)
         pairs: list[tuple[Any, Any]] = list(zip(self.columns, read, strict=True))
-        row_of_code = [isinstance(c, Categories) and c.rows_of(given.text) for c, given in pairs]
+        row_of_code: list[Any] = [
+            column.rows_of(given.text) if isinstance(column, Categories) else None
+            for column, given in pairs
+        ]
         first_rows = self.first_rows.tolist()
 
         def encode_block(k: int) -> None:
@@ -185,9 +188,8 @@ class Encoding:
         names = self.names.tolist()
         for j in np.flatnonzero(~in_reach.all(axis=0)).tolist():
             require_within_reach(whole.values[:, j], names[j], first_row)
-        unseen = {
-            name: n for name, n in zip(names, n_unseen.sum(axis=0).tolist(), strict=True) if n
-        }
+        counts = zip(names, n_unseen.sum(axis=0).tolist(), strict=True)
+        unseen = {name: n for name, n in counts if n}
         if unseen:
             warn(
                 "categories not seen in fit get the unseen token; subjects concerned, by "

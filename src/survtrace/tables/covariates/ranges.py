@@ -22,11 +22,10 @@ def warn_of_far_values(encoding: Encoding, encoded: Encoded, run: Run = one_by_o
     Rows like the training rows give no warning, also if a few of them lie beyond. ``run`` may run
     the parts of a large table in threads.
     """
+    first_rows = encoding.first_rows.tolist()  # those of missing values
     scales = [
-        (j, int(first), column, _bounds(column))
-        for j, (first, column) in enumerate(
-            zip(encoding.first_rows[:-1], encoding.columns, strict=True)
-        )
+        (j, first_rows[j], column, _bounds(column))
+        for j, column in enumerate(encoding.columns)
         if isinstance(column, Scale) and column.high > column.low
     ]
     blocks = row_blocks(len(encoded.rows))
