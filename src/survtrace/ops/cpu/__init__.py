@@ -1,3 +1,5 @@
 """Kernels for processors, compiled by numba; they need no compiler. One line for each operation."""
 
-__all__: list[str] = []
+from survtrace.ops.cpu.operations import cause_logits, gradient, survival_loss, why_not
+
+__all__ = ["cause_logits", "gradient", "survival_loss", "why_not"]

@@ -3,8 +3,7 @@
 Why: a processor adds or multiplies a whole vector in one instruction, but compilers use that only
 for loops that are long enough, and a token is narrow. Kernels written with this type put one of
 sixteen subjects into each lane, so that every instruction does full work however few tokens there
-are and however narrow they are. (numba keeps compiled kernels until their own file changes: after
-a change here, touch layer.py.)
+are and however narrow they are.
 """
 
 from __future__ import annotations
@@ -55,10 +54,7 @@ def load(typing: Any, array: Any, index: Any) -> Any:
     """Load sixteen numbers of a flat array, from an index on."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _element(context, builder, signature.args[0], args[0], args[1])
-        numbers = builder.load(builder.bitcast(pointer, NUMBERS.as_pointer()))
-        numbers.align = 4
-        return numbers
+        return _load(context, builder, signature.args[0], args[0], args[1])
 
     return LANES(array, types.intp), emit
 
@@ -68,41 +64,64 @@ def store(typing: Any, array: Any, index: Any, numbers: Any) -> Any:
     """Store sixteen numbers in a flat array, from an index on."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _element(context, builder, signature.args[0], args[0], args[1])
-        builder.store(args[2], builder.bitcast(pointer, NUMBERS.as_pointer())).align = 4
+        _store(context, builder, signature.args[0], args[0], args[1], args[2])
         return context.get_dummy_value()
 
     return types.void(array, types.intp, LANES), emit
 
 
 @intrinsic
-def gather(typing: Any, array: Any, index: Any, stride: Any) -> Any:
-    """Load sixteen numbers of a flat array, each a stride behind the one before."""
+def transpose(
+    typing: Any, array: Any, index: Any, stride: Any, out: Any, place: Any, step: Any
+) -> Any:
+    """Transpose sixteen vectors of an array, a stride apart, to sixteen of another, a step apart.
+
+    Number k of vector i becomes number i of vector k. Each of four rounds merges the vectors i and
+    i + 8 like the halves of a deck of cards; after the fourth every number is in its place.
+    """
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        numbers, index = ir.Constant(NUMBERS, ir.Undefined), args[1]
-        for lane in range(N_LANES):
-            number = builder.load(_element(context, builder, signature.args[0], args[0], index))
-            numbers = builder.insert_element(numbers, number, _lane_index(lane))
-            index = builder.add(index, args[2])
-        return numbers
+        kinds = signature.args
+        vectors = [
+            _load(context, builder, kinds[0], args[0], place)
+            for place in _places(builder, args[1], args[2])
+        ]
+        half = N_LANES // 2
+        low, high = (
+            ir.Constant(INTEGERS, [n for k in ks for n in (k, k + N_LANES)])
+            for ks in (range(half), range(half, N_LANES))
+        )
+        for _ in range(4):
+            vectors = [
+                builder.shuffle_vector(vectors[i], vectors[i + half], order)
+                for i in range(half)
+                for order in (low, high)
+            ]
+        for vector, place in zip(vectors, _places(builder, args[4], args[5]), strict=True):
+            _store(context, builder, kinds[3], args[3], place, vector)
+        return context.get_dummy_value()
 
-    return LANES(array, types.intp, types.intp), emit
+    integer = types.intp
+    return types.void(array, integer, integer, out, integer, integer), emit
 
 
 @intrinsic
-def scatter(typing: Any, array: Any, index: Any, stride: Any, numbers: Any) -> Any:
-    """Store sixteen numbers in a flat array, each a stride behind the one before."""
+def kept(typing: Any, bits: Any, index: Any, threshold: Any, scale: Any) -> Any:
+    """Load sixteen times sixteen random bits: ``scale`` where they are below a threshold, else 0."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        index = args[1]
-        for lane in range(N_LANES):
-            number = builder.extract_element(args[3], _lane_index(lane))
-            builder.store(number, _element(context, builder, signature.args[0], args[0], index))
-            index = builder.add(index, args[2])
-        return context.get_dummy_value()
+        short = ir.VectorType(ir.IntType(16), N_LANES)
+        pointer = _element(context, builder, signature.args[0], args[0], args[1])
+        drawn = builder.load(builder.bitcast(pointer, short.as_pointer()))
+        drawn.align = 2
+        limit = builder.trunc(args[2], ir.IntType(16))
+        first = builder.insert_element(ir.Constant(short, ir.Undefined), limit, _lane_index(0))
+        limits = builder.shuffle_vector(first, first, ir.Constant(INTEGERS, [0] * N_LANES))
+        below = builder.icmp_signed("<", drawn, limits)
+        zero = ir.Constant(NUMBERS, [0.0] * N_LANES)
+        return builder.select(below, _in_every_lane(builder, args[3]), zero)
 
-    return types.void(array, types.intp, types.intp, LANES), emit
+    return LANES(bits, types.intp, types.intp, types.float32), emit
 
 
 @intrinsic
@@ -190,10 +209,107 @@ def exp2(typing: Any, numbers: Any) -> Any:
     return LANES(LANES), emit
 
 
+def sum_products(n_x: int, n_y: int, *, spread_x: bool, add: bool = True) -> Any:
+    """Make the function that sums products of ``n_x`` rows with ``n_y`` rows of vectors.
+
+    ``out[o + a * xo + b * yo]`` gets, or is added, the sum over k of ``x[i + a * xa + k * xk]``
+    times ``y[j + b * yb + k * yk]``; each is a vector, but x may be a number that all lanes share.
+    A number or vector that is loaded serves many products, whose sums stay in registers; numba's
+    own loops would move them to memory and back for every k.
+    """
+
+    @intrinsic
+    def multiply(
+        typing: Any,
+        out: Any,
+        o: Any,
+        xo: Any,
+        yo: Any,
+        x: Any,
+        i: Any,
+        xa: Any,
+        xk: Any,
+        y: Any,
+        j: Any,
+        yb: Any,
+        yk: Any,
+        n: Any,
+    ) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            kinds = signature.args
+            out, o, xo, yo, x, i, xa, xk, y, j, yb, yk, n = args
+            places = [p for row in _places(builder, o, xo, n_x) for p in _places(builder, row, yo, n_y)]
+            zero = ir.Constant(NUMBERS, [0.0] * N_LANES)
+            starts = [
+                _load(context, builder, kinds[0], out, place) if add else zero for place in places
+            ]
+            before, whole = builder.basic_block, n.type
+            loop = builder.append_basic_block("products")
+            after = builder.append_basic_block("summed")
+            builder.branch(loop)
+            builder.position_at_end(loop)
+            k, at_x, at_y = (builder.phi(whole) for _ in range(3))
+            sums = [builder.phi(NUMBERS) for _ in starts]
+            ys = [
+                _load(context, builder, kinds[8], y, place)
+                for place in _places(builder, at_y, yb, n_y)
+            ]
+            results = []
+            for place in _places(builder, at_x, xa, n_x):
+                if spread_x:
+                    number = builder.load(_element(context, builder, kinds[4], x, place))
+                    factor = _in_every_lane(builder, number)
+                else:
+                    factor = _load(context, builder, kinds[4], x, place)
+                for vector in ys:
+                    product = builder.fmul(factor, vector, flags=FAST)
+                    results.append(builder.fadd(sums[len(results)], product, flags=FAST))
+            steps = (
+                (k, ir.Constant(whole, 0), builder.add(k, ir.Constant(whole, 1))),
+                (at_x, i, builder.add(at_x, xk)),
+                (at_y, j, builder.add(at_y, yk)),
+                *zip(sums, starts, results, strict=True),
+            )
+            for variable, first, following in steps:
+                variable.add_incoming(first, before)
+                variable.add_incoming(following, loop)
+            builder.cbranch(builder.icmp_signed("<", steps[0][2], n), loop, after)
+            builder.position_at_end(after)
+            for place, result in zip(places, results, strict=True):
+                _store(context, builder, kinds[0], out, place, result)
+            return context.get_dummy_value()
+
+        integer = types.intp
+        four = (integer,) * 3
+        return types.void(out, *four, x, *four, y, *four, integer), emit
+
+    return multiply
+
+
 def _element(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
     """Point to an element of a flat array; bounds are not checked, as in all numba kernels."""
     data = cgutils.create_struct_proxy(kind)(context, builder, array).data
     return builder.gep(data, [index])
+
+
+def _load(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
+    pointer = _element(context, builder, kind, array, index)
+    numbers = builder.load(builder.bitcast(pointer, NUMBERS.as_pointer()))
+    numbers.align = 4
+    return numbers
+
+
+def _store(context: Any, builder: Any, kind: Any, array: Any, index: Any, numbers: Any) -> None:
+    pointer = _element(context, builder, kind, array, index)
+    builder.store(numbers, builder.bitcast(pointer, NUMBERS.as_pointer())).align = 4
+
+
+def _places(builder: Any, first: Any, stride: Any, n: int = N_LANES) -> list[Any]:
+    """Indices from the first on, each a stride behind the one before."""
+    places = [first]
+    while len(places) < n:
+        places.append(builder.add(places[-1], stride))
+    return places
 
 
 def _in_every_lane(builder: Any, number: Any) -> Any:
