@@ -238,7 +238,9 @@ def sum_products(n_x: int, n_y: int, *, spread_x: bool, add: bool = True) -> Any
         def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             kinds = signature.args
             out, o, xo, yo, x, i, xa, xk, y, j, yb, yk, n = args
-            places = [p for row in _places(builder, o, xo, n_x) for p in _places(builder, row, yo, n_y)]
+            places = [
+                p for row in _places(builder, o, xo, n_x) for p in _places(builder, row, yo, n_y)
+            ]
             zero = ir.Constant(NUMBERS, [0.0] * N_LANES)
             starts = [
                 _load(context, builder, kinds[0], out, place) if add else zero for place in places

@@ -112,8 +112,23 @@ def workspace_size(integers: Any) -> int:
 @part
 def _named(i: Any) -> Integers:
     return Integers(
-        i[0], i[1], i[2], i[3], i[4], i[5], i[6], i[7], i[8], i[9], i[10], i[11], i[12], i[13],
-        i[14], i[15], i[16],
+        i[0],
+        i[1],
+        i[2],
+        i[3],
+        i[4],
+        i[5],
+        i[6],
+        i[7],
+        i[8],
+        i[9],
+        i[10],
+        i[11],
+        i[12],
+        i[13],
+        i[14],
+        i[15],
+        i[16],
     )
 
 
