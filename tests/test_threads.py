@@ -47,7 +47,7 @@ def test_of_several_errors_that_of_the_first_task_is_raised(n_threads):
             raise ValueError(f"task {k}")
 
     for _ in range(5):
-        with pytest.raises(ValueError, match="task 7$"):
+        with pytest.raises(ValueError, match=r"task 7$"):
             run_in_threads(task, 50, n_threads)
 
 

@@ -104,19 +104,7 @@ def represent(
         for t in range(n_tokens):
             weight = align + (half * n_tokens + t) * width * hidden
             add_product(
-                work,
-                h.shared,
-                N_LANES,
-                hidden,
-                w,
-                weight,
-                1,
-                hidden,
-                work,
-                x + t * N_LANES,
-                s,
-                1,
-                width,
+                work, h.shared, N_LANES, hidden, w, weight, 1, hidden, work, x + t * N_LANES, s, 1, width
             )
     selu(work, h.shared, hidden * N_LANES)
 
@@ -161,19 +149,7 @@ def _add_outer(
     """
     row = padded(n_out)
     add_product(
-        gradient,
-        weight,
-        n_out,
-        n_in,
-        work,
-        x,
-        xa,
-        1,
-        work,
-        transposed,
-        row,
-        row // N_LANES,
-        N_LANES,
+        gradient, weight, n_out, n_in, work, x, xa, 1, work, transposed, row, row // N_LANES, N_LANES
     )
 
 
@@ -201,21 +177,11 @@ def answer(
     read = h.shared
     if noise.drop:
         read_mask(
-            bits,
-            subject * hidden,
-            hidden,
-            n_lanes,
-            hidden,
-            noise.threshold,
-            F32(noise.scale),
-            work,
-            h.tile,
-            h.mask,
+            bits, subject * hidden, hidden, n_lanes, hidden, noise.threshold, F32(noise.scale),
+            work, h.tile, h.mask,
         )
         for place in range(0, hidden * N_LANES, N_LANES):
-            store(
-                work, h.dropped + place, load(work, h.shared + place) * load(work, h.mask + place)
-            )
+            store(work, h.dropped + place, load(work, h.shared + place) * load(work, h.mask + place))
         read = h.dropped
     out, zero = h.outputs, every(F32(0))
     for head in range(z.n_heads):
@@ -231,16 +197,8 @@ def answer(
             if noise.drop:
                 row = z.n_heads * hidden
                 read_mask(
-                    bits_inner,
-                    subject * row + head * hidden,
-                    row,
-                    n_lanes,
-                    hidden,
-                    noise.threshold,
-                    F32(noise.scale),
-                    work,
-                    h.tile,
-                    h.d,
+                    bits_inner, subject * row + head * hidden, row, n_lanes, hidden, noise.threshold,
+                    F32(noise.scale), work, h.tile, h.d,
                 )
                 for place in range(0, hidden * N_LANES, N_LANES):
                     store(work, x + place, load(work, x + place) * load(work, h.d + place))
@@ -306,19 +264,7 @@ def answer_back(
             bias = heads + hidden * hidden
             add_rows(gradient, bias, work, h.transposed, N_LANES, padded(hidden))
             add_product(
-                work,
-                h.d_dropped,
-                N_LANES,
-                hidden,
-                w,
-                heads,
-                hidden,
-                1,
-                work,
-                h.d,
-                N_LANES,
-                1,
-                hidden,
+                work, h.d_dropped, N_LANES, hidden, w, heads, hidden, 1, work, h.d, N_LANES, 1, hidden
             )
         heads = outer + hidden * n_out + n_out
         out += n_out * N_LANES

@@ -146,7 +146,9 @@ def scratch_from(first: int, z: Sizes) -> Scratch:
     x_transposed = d_scores + z.n_tokens * s
     d_transposed = x_transposed + row * s
     end = d_transposed + row * s
-    return Scratch(first, d_inner, d_attended, shares, d_scores, x_transposed, d_transposed, end)
+    return Scratch(
+        first, d_inner, d_attended, shares, d_scores, x_transposed, d_transposed, end
+    )
 
 
 @part
@@ -223,15 +225,7 @@ def _affine(
 
 @part
 def _back(
-    work: Any,
-    out: int,
-    w: Any,
-    weight: int,
-    d: int,
-    n_in: int,
-    n_out: int,
-    n_tokens: int,
-    new: bool,
+    work: Any, out: int, w: Any, weight: int, d: int, n_in: int, n_out: int, n_tokens: int, new: bool
 ) -> None:
     """Add the gradient by a product to that by its input, which may be new."""
     s = n_tokens * N_LANES
@@ -293,23 +287,8 @@ def _attend(work: Any, k: Kept, c: Scratch, z: Sizes) -> None:
         v = q + 2 * width * s
         shares = _shares_of(head, k, c, z)
         _share(work, q, shares, z)
-        multiply(
-            work,
-            k.attended + head * size * s,
-            s,
-            N_LANES,
-            size,
-            work,
-            v,
-            s,
-            N_LANES,
-            work,
-            shares,
-            s,
-            N_LANES,
-            n_tokens,
-            n_tokens,
-        )
+        multiply(work, k.attended + head * size * s, s, N_LANES, size, work, v, s, N_LANES,
+                 work, shares, s, N_LANES, n_tokens, n_tokens)
 
 
 @part
@@ -328,23 +307,8 @@ def _share(work: Any, q: int, out: int, z: Sizes) -> None:
     """
     n_tokens, width, _, n_heads = z
     s, size = n_tokens * N_LANES, width // n_heads
-    multiply(
-        work,
-        out,
-        s,
-        N_LANES,
-        n_tokens,
-        work,
-        q,
-        N_LANES,
-        s,
-        work,
-        q + width * s,
-        N_LANES,
-        s,
-        n_tokens,
-        size,
-    )
+    multiply(work, out, s, N_LANES, n_tokens, work, q, N_LANES, s,
+             work, q + width * s, N_LANES, s, n_tokens, size)
     scale = every(F32(LOG2_E / np.sqrt(size)))
     for first in range(out, out + n_tokens * s, s):
         most = load(work, first)
@@ -373,23 +337,8 @@ def _attend_back(work: Any, k: Kept, c: Scratch, z: Sizes) -> None:
         shares = _shares_of(head, k, c, z)
         if n_tokens > MOST_KEPT:
             _share(work, q, shares, z)
-        multiply(
-            work,
-            c.d_scores,
-            s,
-            N_LANES,
-            n_tokens,
-            work,
-            d_out,
-            N_LANES,
-            s,
-            work,
-            q + 2 * width * s,
-            N_LANES,
-            s,
-            n_tokens,
-            size,
-        )
+        multiply(work, c.d_scores, s, N_LANES, n_tokens, work, d_out, N_LANES, s,
+                 work, q + 2 * width * s, N_LANES, s, n_tokens, size)
         for first in range(0, n_tokens * s, s):
             mean = every(F32(0))
             for t in range(first, first + s, N_LANES):
@@ -398,54 +347,9 @@ def _attend_back(work: Any, k: Kept, c: Scratch, z: Sizes) -> None:
                 slope = load(work, shares + t) * (load(work, c.d_scores + t) - mean)
                 store(work, c.d_scores + t, slope * scale)
         # By queries over the keys that a row of scores has, by keys over the queries of a column.
-        multiply(
-            work,
-            d_q,
-            s,
-            N_LANES,
-            size,
-            work,
-            q + width * s,
-            s,
-            N_LANES,
-            work,
-            c.d_scores,
-            s,
-            N_LANES,
-            n_tokens,
-            n_tokens,
-        )
-        multiply(
-            work,
-            d_q + width * s,
-            s,
-            N_LANES,
-            size,
-            work,
-            q,
-            s,
-            N_LANES,
-            work,
-            c.d_scores,
-            N_LANES,
-            s,
-            n_tokens,
-            n_tokens,
-        )
-        multiply(
-            work,
-            d_q + 2 * width * s,
-            s,
-            N_LANES,
-            size,
-            work,
-            d_out,
-            s,
-            N_LANES,
-            work,
-            shares,
-            N_LANES,
-            s,
-            n_tokens,
-            n_tokens,
-        )
+        multiply(work, d_q, s, N_LANES, size, work, q + width * s, s, N_LANES,
+                 work, c.d_scores, s, N_LANES, n_tokens, n_tokens)
+        multiply(work, d_q + width * s, s, N_LANES, size, work, q, s, N_LANES,
+                 work, c.d_scores, N_LANES, s, n_tokens, n_tokens)
+        multiply(work, d_q + 2 * width * s, s, N_LANES, size, work, d_out, s, N_LANES,
+                 work, shares, N_LANES, s, n_tokens, n_tokens)
