@@ -6,14 +6,12 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
 
 import torch
 
 # Fewer tokens than this a thread cost more to hand out and wait for than they save.
-TOKENS_PER_THREAD = 2**10
+TOKENS_PER_THREAD = 2**7
 _this_thread = threading.local()
 
 
@@ -57,41 +55,84 @@ def run_in_threads(task: Callable[[int], None], n_tasks: int, n_threads: int) ->
     [0, 1, 4, 9]
     """
     n_threads = min(n_threads, n_tasks)
-    if n_threads <= 1 or getattr(_this_thread, "is_worker", False):
-        for k in range(n_tasks):
-            task(k)
-        return
-    numbers, broken = itertools.count(), threading.Event()
-
-    def work() -> None:
+    if n_threads > 1 and not getattr(_this_thread, "is_worker", False) and _team.lock.acquire(False):
         try:
-            while not broken.is_set() and (k := next(numbers)) < n_tasks:
-                task(k)
-        except BaseException:
-            broken.set()  # nobody begins another task
-            raise
+            _team.run(task, n_tasks, n_threads)
+        finally:
+            _team.lock.release()
+        return
+    for k in range(n_tasks):
+        task(k)
 
-    others = [_pool(n_threads - 1).submit(work) for _ in range(n_threads - 1)]
-    try:
+
+class _Team:
+    """Threads that are started once and wait for work.
+
+    Why not `ThreadPoolExecutor`: it makes an object and a queue entry for each of them, which for
+    sixteen threads takes as long as a small step of training does.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()  # held by the one thread that may hand out work
+        self.count, self.all_done = threading.Lock(), threading.Lock()
+        self.wake: list[threading.Lock] = []  # of each thread; it sleeps while it is held
+        self.n_working = 0
+        self.work: Callable[[], None]
+
+    def run(self, task: Callable[[int], None], n_tasks: int, n_threads: int) -> None:
+        """Run tasks in the calling thread and in others; the first error is raised."""
+        numbers, errors = itertools.count(), list[BaseException]()
+
+        def work() -> None:
+            try:
+                while not errors and (k := next(numbers)) < n_tasks:
+                    task(k)
+            except BaseException as error:
+                errors.append(error)  # nobody begins another task
+
+        for k in range(len(self.wake), n_threads - 1):
+            self._start(k)
+        self.work, self.n_working = work, n_threads - 1
+        self.all_done.acquire(False)
+        for wake in self.wake[: n_threads - 1]:
+            wake.release()
         work()
-    finally:
-        # Also after an error: nobody may write to the caller's arrays once it has gone on.
-        errors = [error for other in others if (error := other.exception()) is not None]
-    if errors:
-        raise errors[0]
+        # Also after an error or Ctrl-C: nobody may write to the caller's arrays once it goes on.
+        while self.n_working:
+            try:
+                self.all_done.acquire(timeout=1.0)
+            except KeyboardInterrupt as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
 
+    def _start(self, k: int) -> None:
+        wake = threading.Lock()
+        wake.acquire()
+        self.wake.append(wake)
+        name = f"survtrace-{k}"
+        threading.Thread(target=self._wait, args=(wake,), name=name, daemon=True).start()
 
-@cache
-def _pool(n_threads: int) -> ThreadPoolExecutor:
-    """The threads, started once: starting some costs as much as a small batch."""
-
-    def begin() -> None:
+    def _wait(self, wake: threading.Lock) -> None:
         _this_thread.is_worker = True
         torch.set_num_threads(1)
+        while True:
+            wake.acquire()
+            self.work()
+            with self.count:
+                self.n_working -= 1
+                if self.n_working == 0:
+                    self.all_done.release()
 
-    return ThreadPoolExecutor(n_threads, thread_name_prefix="survtrace", initializer=begin)
+
+_team = _Team()
 
 
-# A forked child inherits the pool's memory but none of its threads, and would wait for ever.
+def _forget_threads() -> None:
+    """Start anew in a forked child: it inherits this memory but none of the threads."""
+    global _team
+    _team = _Team()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=_forget_threads)

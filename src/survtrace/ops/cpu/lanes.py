@@ -180,6 +180,19 @@ def larger(typing: Any, a: Any, b: Any) -> Any:
 
 
 @intrinsic
+def root(typing: Any, numbers: Any) -> Any:
+    """Take the square root of the numbers, or of a single one."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = ir.FunctionType(args[0].type, [args[0].type])
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
+
+    kind, suffix = (LANES, "v16f32") if isinstance(numbers, Lanes) else (types.float32, "f32")
+    name = f"llvm.sqrt.{suffix}"
+    return kind(kind), emit
+
+
+@intrinsic
 def exp2(typing: Any, numbers: Any) -> Any:
     """Raise two to the power of the numbers, to a relative error of 2e-7; at least 2^-126.
 

@@ -302,12 +302,14 @@ def add_groups(
     n_ranges = (n_parameters + size - 1) // size
     m, first = number // n_ranges, number % n_ranges * size
     last, length = min(first + size, n_parameters), n_parameters + N_LANES
-    total = out[m * n_parameters + first : m * n_parameters + last]
-    for group in range(n_groups):
-        begin = (m * n_groups + group) * length
-        of_group = gradients[begin + first : begin + last]
-        if group == 0:
-            total[:] = of_group
-        else:
-            for k in range(len(total)):
-                total[k] += of_group[k]
+    begin, whole = m * n_parameters, first + (last - first) // N_LANES * N_LANES
+    for place in range(first, whole, N_LANES):
+        numbers = load(gradients, m * n_groups * length + place)
+        for group in range(1, n_groups):
+            numbers = numbers + load(gradients, (m * n_groups + group) * length + place)
+        store(out, begin + place, numbers)
+    for place in range(whole, last):
+        number = F32(0)
+        for group in range(n_groups):
+            number += gradients[(m * n_groups + group) * length + place]
+        out[begin + place] = number
