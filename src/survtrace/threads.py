@@ -13,6 +13,7 @@ import torch
 
 # Fewer tokens than this a thread cost more to hand out and wait for than they save.
 TOKENS_PER_THREAD = 2**7
+FEW_THREADS = 4
 _this_thread = threading.local()
 
 
@@ -74,6 +75,11 @@ def run_in_threads(task: Callable[[int], None], n_tasks: int, n_threads: int) ->
 def run_in_all_threads(task: Callable[[int], None], n_tasks: int) -> None:
     """Run tasks in as many threads as `threads` allows."""
     run_in_threads(task, n_tasks, torch.get_num_threads())
+
+
+def run_in_few_threads(task: Callable[[int], None], n_tasks: int) -> None:
+    """Run tasks made of many short calls: more threads than these wait for the interpreter lock."""
+    run_in_threads(task, n_tasks, min(FEW_THREADS, torch.get_num_threads()))
 
 
 class _Team:

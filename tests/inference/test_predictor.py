@@ -1,13 +1,11 @@
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
-from survtrace import DataError, DataWarning, SettingError, SurvTRACE, threads
+from survtrace import DataError, DataWarning, SettingError, SurvTRACE, ops, threads
 from survtrace.inference import predictor
-from survtrace.inference.predictor import BLOCK, choose_device, cut_batches
+from survtrace.inference.predictor import choose_device
 from survtrace.ops import cause_logits
 from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.tasks import N_BLOCK
@@ -126,7 +124,7 @@ def test_errors_and_warnings_of_a_table_are_the_same_whatever_the_threads(
 
 
 def test_one_subject_wakes_no_thread(fitted_three, three_causes, monkeypatch):
-    monkeypatch.setattr(threads, "_pool", None)  # which would be called
+    monkeypatch.setattr(threads, "_team", None)  # which would be called
     fitted_three.set_params(n_threads=None)
     try:
         with threads.threads(8):
@@ -135,25 +133,40 @@ def test_one_subject_wakes_no_thread(fitted_three, three_causes, monkeypatch):
         fitted_three.set_params(n_threads=1)
 
 
-def test_batches_are_whole_blocks_but_the_last_and_get_smaller_towards_the_end():
-    batches = cut_batches(100_001, 64, 512)
-    assert batches[0] == slice(0, 512)
-    assert all(a.stop == b.start for a, b in itertools.pairwise(batches))
-    assert batches[-1].stop == 100_001
-    sizes = [batch.stop - batch.start for batch in batches]
-    assert sizes == sorted(sizes, reverse=True)
-    assert not any(size % BLOCK for size in sizes[:-1])
-
-
-def test_a_larger_network_is_as_exact(three_causes, tiny):
-    """The kernels of larger products differ with the number of rows."""
-    X, y = three_causes
+@pytest.fixture(scope="module")
+def fitted_larger(three_causes, tiny):
+    """A network of a size that kernels take."""
     size = {"width": 16, "n_heads": 2, "hidden": 64, "head_depth": 2, "depth": 2, "max_epochs": 1}
-    est = SurvTRACE(**{**tiny, **size}).fit(X, y)
+    with ops.plain("gradient", "survival_loss"):  # which would be compiled for this alone
+        return SurvTRACE(**{**tiny, **size}).fit(*three_causes)
+
+
+def test_a_larger_network_is_as_exact(fitted_larger, three_causes):
+    """The kernels of larger products differ with the number of rows."""
+    X, est = three_causes[0], fitted_larger
     whole = est.predict_cumulative_incidence(X, [2.0, 5.0])
     for rows in (slice(0, 1), slice(11, 13), slice(5, 14), slice(100, 133)):
         ours = est.predict_cumulative_incidence(X.iloc[rows], [2.0, 5.0])
         np.testing.assert_array_equal(ours, whole[rows])
+
+
+@EACH
+def test_kernels_give_the_numbers_of_the_plain_form(fitted_larger, three_causes, method):
+    X = three_causes[0]
+    with ops.plain():
+        expected = method(fitted_larger, X)
+    np.testing.assert_allclose(method(fitted_larger, X), expected, rtol=1e-5, atol=1e-6)
+
+
+@EACH
+@pytest.mark.parametrize("n_threads", [2, 5])
+def test_threads_change_no_bit_of_a_larger_network(fitted_larger, many, method, n_threads):
+    one = method(fitted_larger, many)
+    fitted_larger.set_params(n_threads=n_threads)
+    try:
+        np.testing.assert_array_equal(method(fitted_larger, many), one)
+    finally:
+        fitted_larger.set_params(n_threads=1)
 
 
 @EACH

@@ -30,7 +30,7 @@ from survtrace.ops.cpu.network import (
 )
 from survtrace.threads import automatic_threads, run_in_threads
 
-N_GROUPS, SMALLEST_GROUP = 16, 32
+N_GROUPS, SMALLEST_GROUP, LARGEST_OF_LOGITS = 16, 32, 256
 RANGE = 2**12  # parameters whose sum over groups one task takes
 _this_thread = threading.local()
 # A member's groups have a gradient each. They are used in every step and go with its result.
@@ -133,6 +133,8 @@ class _Work:
         self.proportional = shape.proportional
         n_members, n_subjects = subjects.shape
         group_size = max(SMALLEST_GROUP, -(-n_subjects // (N_GROUPS * N_LANES)) * N_LANES)
+        if task == LOGITS:  # nothing is summed over groups
+            group_size = min(group_size, LARGEST_OF_LOGITS)
         self.n_groups = -(-n_subjects // group_size)
         self.n_tasks = n_members * self.n_groups
         self.n_threads = automatic_threads(n_members * n_subjects * shape.n_tokens)
