@@ -145,12 +145,11 @@ def _write_by_kernel(
 ) -> None:
     """Write the answers of a batch by a kernel, in all threads."""
     n_states, n_times = int(states[0]) + states[2] - states[1], question.at.interval.shape[1]
-    has_states = question.kind == "states" or (
-        question.kind == "incidence" and question.cause is None
-    )
-    shape = (n_states, n_times) if has_states else (n_times,)
+    one_state = question.kind == "survival" or question.cause is not None
+    shape = (n_times,) if one_state else (n_states, n_times)
+    whole = (subjects.stop - subjects.start, n_states, n_times)
     out = [
-        None if answers is None else answers.of(subjects, shape).reshape(-1, n_states, n_times)
+        None if answers is None else answers.of(subjects, shape).reshape(whole)
         for answers in (means, deviations)
     ]
     place = question.at.interval[0].numpy(), question.at.fraction[0].numpy()

@@ -206,7 +206,9 @@ class Predictor:
     def _encode(self, table: Table) -> Encoded:
         """Encode a table with at least one subject, in threads where that pays."""
         with self._threads(len(table)):
-            self.network.to(self.device).eval()
+            if self.network.device != self.device:
+                self.network.to(self.device)
+            self.network.eval()
             encoded = self.encoding.encode(table, run=run_in_few_threads)
             if len(encoded.rows) == 0:
                 raise DataError("X must have at least one subject; got 0 sample(s).")

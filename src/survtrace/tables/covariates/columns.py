@@ -57,7 +57,7 @@ def read_column(table: nw.DataFrame[Any], covariate: Covariate, first_row: int =
     try:
         values = numbers(table, covariate, first_row)
     except OverflowError:  # a whole number that no float can hold: infinite, to be refused
-        found, limit = table[covariate.name].to_list(), sys.float_info.max
+        found, limit = table.get_column(covariate.name).to_list(), sys.float_info.max
         too_large = [isinstance(value, int) and abs(value) > limit for value in found]
         values = np.where(too_large, np.inf, 0.0)
     require_magnitude(values, covariate.name, first_row)
@@ -95,7 +95,7 @@ def numbers(
     >>> numbers(nw.from_native(pd.DataFrame({"age": [61, None]})), Covariate("age", "numerical"))
     array([61., nan])
     """
-    series = table[covariate.name]
+    series = table.get_column(covariate.name)
     if not series.dtype.is_float() and series.null_count() == len(series):
         return np.full(len(series), np.nan)
     values = _as_floats(series)
@@ -202,7 +202,7 @@ def levels(table: nw.DataFrame[Any], covariate: Covariate) -> Levels:
     >>> levels(nw.from_native(pd.DataFrame({"a": [2.0, 1.0, 2.0]})), Covariate("a", "categorical"))
     Levels(codes=array([0, 1, 0]), text=['2', '1'])
     """
-    codes, distinct = _factorise(table[covariate.name])
+    codes, distinct = _factorise(table.get_column(covariate.name))
     return _merge_equal(codes, _normalised([_text_of(level) for level in distinct], covariate))
 
 
@@ -273,6 +273,12 @@ def _factorise_pandas(series: pd.Series[Any]) -> tuple[NDArray[np.intp], list[An
         import pyarrow
 
         coded = pyarrow.array(values)
+        if isinstance(coded, pyarrow.ChunkedArray):
+            coded = coded.unify_dictionaries().combine_chunks()
+        if len(coded.dictionary) <= FEW_LEVELS and not coded.dictionary.null_count:
+            given = coded.indices.cast(pyarrow.int64()).fill_null(-1).to_numpy()
+            codes, occurring = _by_appearance(given, len(coded.dictionary))
+            return codes, coded.dictionary.take(pyarrow.array(occurring)).to_pylist()
         values = coded.cast(coded.type.value_type).to_pandas().to_numpy()
     elif isinstance(series.dtype, np.dtype):
         values = series.to_numpy()

@@ -165,24 +165,27 @@ class Encoding:
         n_unseen = np.zeros((len(blocks), len(self.columns)), dtype=np.int64)
         in_reach = np.ones((len(blocks), len(self.columns)), dtype=np.bool_)
         pairs: list[tuple[Any, Any]] = list(zip(self.columns, read, strict=True))
-        row_of_code: list[Any] = [
-            column.rows_of(given.text) if isinstance(column, Categories) else None
-            for column, given in pairs
-        ]
         first_rows = self.first_rows.tolist()
+        row_of_code: list[Any] = [
+            column.rows_of(given.text) + np.int32(first) if isinstance(column, Categories) else None
+            for (column, given), first in zip(pairs, first_rows, strict=False)
+        ]
 
         def encode_block(k: int) -> None:
             some = blocks[k]
             whole.values[some] = 1
             for j, (column, given) in enumerate(pairs):
+                first = first_rows[j]
                 if isinstance(column, Categories):
                     rows = row_of_code[j][given.codes[some]]
-                    n_unseen[k, j] = np.count_nonzero(rows == UNSEEN)
+                    if first + UNSEEN in row_of_code[j]:
+                        n_unseen[k, j] = np.count_nonzero(rows == first + UNSEEN)
                 else:
                     rows, values = column.encode(given[some])
+                    rows += np.int32(first)
                     whole.values[some, j] = values
                     in_reach[k, j] = is_within_reach(values)
-                whole.rows[some, j] = rows + first_rows[j]
+                whole.rows[some, j] = rows
 
         run(encode_block, len(blocks))
         names = self.names.tolist()

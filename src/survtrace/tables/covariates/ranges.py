@@ -26,23 +26,25 @@ def warn_of_far_values(encoding: Encoding, encoded: Encoded, run: Run = one_by_o
     scales = [
         (j, first_rows[j], column, _bounds(column))
         for j, column in enumerate(encoding.columns)
-        if isinstance(column, Scale) and column.high > column.low
+        if isinstance(column, Scale) and column.high > column.low and column.deviation > 0
     ]
     blocks = row_blocks(len(encoded.rows))
     counts = np.zeros((len(blocks), len(scales), 1 + len(MARGINS)), dtype=np.int64)
 
     def count_block(k: int) -> None:
         rows, values = encoded.rows[blocks[k]], encoded.values[blocks[k]]
-        for i, (j, missing, column, bounds) in enumerate(scales):
-            present = values[rows[:, j] != missing, j]
-            counts[k, i] = len(present), *_count_beyond(_unscaled(column, present), bounds)
+        for i, (j, missing, _, bounds) in enumerate(scales):
+            is_present = rows[:, j] != missing
+            beyond = _count_beyond(values[:, j], is_present, bounds)
+            counts[k, i] = [int(np.count_nonzero(is_present)), *beyond]
 
     run(count_block, len(blocks))
     found = []
     for (j, _, column, _), (n, *beyond) in zip(scales, counts.sum(axis=0).tolist(), strict=True):
         if n_far := _first_surprise(n, beyond):
             covariate, alone = encoding.covariates[j], len(encoded.rows) == 1
-            seen = f" ({_unscaled(column, encoded.values[:, j])[0]:g})" if alone else ""
+            value = float(encoded.values[0, j]) * column.deviation + column.mean
+            seen = f" ({value:g})" if alone else ""
             unit = f" {covariate.unit}" if covariate.unit else ""
             found.append(
                 f"{covariate.label or covariate.name}{seen} lies outside {column.low:.4g} to "
@@ -56,16 +58,15 @@ def warn_of_far_values(encoding: Encoding, encoded: Encoded, run: Run = one_by_o
         )
 
 
-def _unscaled(column: Scale, scaled: NDArray[np.float32]) -> NDArray[np.float64]:
-    return scaled.astype(np.float64) * column.deviation + column.mean
-
-
-def _count_beyond(values: NDArray[np.float64], bounds: list[tuple[float, float]]) -> list[int]:
+def _count_beyond(
+    scaled: NDArray[np.float32], is_present: NDArray[np.bool_], bounds: list[tuple[float, float]]
+) -> list[int]:
     """Count the values outside of each pair of bounds, of which each encloses the one before."""
     counts = []
     for low, high in bounds:
-        values = values[(values < low) | (values > high)]
-        counts.append(len(values))
+        outside = (scaled < low) | (scaled > high)
+        scaled, is_present = scaled[outside], is_present[outside]
+        counts.append(int(np.count_nonzero(is_present)))
     return counts
 
 
@@ -80,7 +81,7 @@ def _first_surprise(n: int, beyond: list[int]) -> int:
 
 
 def _bounds(column: Scale) -> list[tuple[float, float]]:
-    """Compute the values that lie just outside the quantiles, by each margin.
+    """Compute the standardised values that lie just outside the quantiles, by each margin.
 
     Margins are in distances between the quantiles, on a scale that is even about the median and
     logarithmic far from it, so that the long tail of a skewed covariate is no surprise.
@@ -88,11 +89,10 @@ def _bounds(column: Scale) -> list[tuple[float, float]]:
     sides = (column.typical - column.low, column.high - column.typical)
     unit = max(min(sides), (column.high - column.low) / 20)
     low, high = np.arcsinh((np.array([column.low, column.high]) - column.typical) / unit)
-    beyond = [(margin + 1e-6) * (high - low) for margin, _ in MARGINS]
-    return [
-        (
-            float(column.typical + unit * np.sinh(low - far)),
-            float(column.typical + unit * np.sinh(high + far)),
-        )
-        for far in beyond
-    ]
+    bounds = []
+    for margin, _ in MARGINS:
+        beyond = (margin + 1e-6) * (high - low)
+        ends = column.typical + unit * np.sinh([low - beyond, high + beyond])
+        below, above = ((ends - column.mean) / column.deviation).tolist()
+        bounds.append((below, above))
+    return bounds
