@@ -27,9 +27,7 @@ def fit_and_predict(settings, X, y):
 
 
 @pytest.mark.parametrize("n_causes", [1, 2])
-def test_kernels_do_not_change_a_fit(
-    settings, draw_cohort, n_causes, kernels_run, without_kernels
-):
+def test_kernels_do_not_change_a_fit(settings, draw_cohort, n_causes, kernels_run, without_kernels):
     X, y = draw_cohort(200, n_causes)
     assert X["size"].isna().any()
     assert {"sex", "stage"} <= set(X.columns)
