@@ -6,13 +6,12 @@ import pytest
 import torch
 
 from survtrace.errors import row_name, rows_named
-from survtrace.threads import TOKENS_PER_THREAD as ENOUGH
-from survtrace.threads import automatic_threads, run_in_threads, threads
+from survtrace.threads import TOKENS_PER_THREAD, automatic_threads, run_in_threads, threads
 
 
 def test_small_work_gets_one_thread_and_large_work_no_more_than_torch_has():
     with threads(4):
-        found = [automatic_threads(n) for n in (0, ENOUGH, 2 * ENOUGH, 2**20)]
+        found = [automatic_threads(n * TOKENS_PER_THREAD) for n in (0, 1, 2, 100)]
     assert found == [1, 1, 2, 4]
 
 

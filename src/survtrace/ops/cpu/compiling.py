@@ -18,12 +18,14 @@ from numba import njit
 from numba.core import caching
 
 # Dividing by zero gives infinity or NaN, as in numpy, and no exception.
-part = njit(nogil=True, error_model="numpy")  # a function that kernels call
+OPTIONS = {"nogil": True, "error_model": "numpy"}
+# A function that kernels call, and Python does not: what would let it is not compiled.
+part = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function that Python calls, and keep it for other processes."""
-    compiled = part(function)
+    compiled = njit(**OPTIONS)(function)
     try:
         compiled._cache = _Cache(function)
     except RuntimeError:  # no folder can be written

@@ -16,6 +16,7 @@ from survtrace.ops.cpu.lanes import N_LANES, choose, every, larger, load, store
 from survtrace.ops.cpu.layer import selu, times_slope
 from survtrace.ops.cpu.products import (
     F32,
+    ONE,
     add_product,
     add_rows,
     fill,
@@ -98,13 +99,25 @@ def represent(
     """Align all final and embedded tokens of a subject."""
     n_tokens, width, hidden = z.n_tokens, z.width, z.hidden
     s = n_tokens * N_LANES
-    start(work, h.shared, hidden, 1, w, align + 2 * n_tokens * width * hidden)
+    start(work, h.shared, hidden, ONE, w, align + 2 * n_tokens * width * hidden)
     for half in range(2):
         x = embedded if half else final
         for t in range(n_tokens):
             weight = align + (half * n_tokens + t) * width * hidden
             add_product(
-                work, h.shared, N_LANES, hidden, w, weight, 1, hidden, work, x + t * N_LANES, s, 1, width
+                work,
+                h.shared,
+                N_LANES,
+                hidden,
+                w,
+                weight,
+                ONE,
+                hidden,
+                work,
+                x + t * N_LANES,
+                s,
+                ONE,
+                width,
             )
     selu(work, h.shared, hidden * N_LANES)
 
@@ -125,7 +138,7 @@ def represent_back(
     """Turn the gradient by the representation (at ``h.d``) into those by the tokens."""
     n_tokens, width, hidden = z.n_tokens, z.width, z.hidden
     s, row = n_tokens * N_LANES, padded(hidden)
-    transpose_features(work, h.d, hidden, 1, h.transposed)
+    transpose_features(work, h.d, hidden, ONE, h.transposed)
     add_rows(gradient, align + 2 * n_tokens * width * hidden, work, h.transposed, N_LANES, row)
     for half in range(2):
         x, d_x = (embedded, d_embedded) if half else (final, d_final)
@@ -133,7 +146,7 @@ def represent_back(
         for t in range(n_tokens):
             weight, place = align + (half * n_tokens + t) * width * hidden, t * N_LANES
             add_product(
-                work, d_x + place, s, width, w, weight, hidden, 1, work, h.d, N_LANES, 1, hidden
+                work, d_x + place, s, width, w, weight, hidden, ONE, work, h.d, N_LANES, ONE, hidden
             )
             _add_outer(gradient, weight, hidden, work, x + place, s, width, h.transposed)
 
@@ -149,7 +162,19 @@ def _add_outer(
     """
     row = padded(n_out)
     add_product(
-        gradient, weight, n_out, n_in, work, x, xa, 1, work, transposed, row, row // N_LANES, N_LANES
+        gradient,
+        weight,
+        n_out,
+        n_in,
+        work,
+        x,
+        xa,
+        ONE,
+        work,
+        transposed,
+        row,
+        row // N_LANES,
+        N_LANES,
     )
 
 
@@ -177,34 +202,52 @@ def answer(
     read = h.shared
     if noise.drop:
         read_mask(
-            bits, subject * hidden, hidden, n_lanes, hidden, noise.threshold, F32(noise.scale),
-            work, h.tile, h.mask,
+            bits,
+            subject * hidden,
+            hidden,
+            n_lanes,
+            hidden,
+            noise.threshold,
+            F32(noise.scale),
+            work,
+            h.tile,
+            h.mask,
         )
         for place in range(0, hidden * N_LANES, N_LANES):
-            store(work, h.dropped + place, load(work, h.shared + place) * load(work, h.mask + place))
+            store(
+                work, h.dropped + place, load(work, h.shared + place) * load(work, h.mask + place)
+            )
         read = h.dropped
     out, zero = h.outputs, every(F32(0))
     for head in range(z.n_heads):
         n_out, x = n_outputs(head, z), read
         if z.depth == 2:
             x = h.inner + head * block
-            start(work, x, hidden, 1, w, heads + hidden * hidden)
+            start(work, x, hidden, ONE, w, heads + hidden * hidden)
             add_product(
-                work, x, N_LANES, hidden, w, heads, 1, hidden, work, read, N_LANES, 1, hidden
+                work, x, N_LANES, hidden, w, heads, ONE, hidden, work, read, N_LANES, ONE, hidden
             )
             for place in range(x, x + hidden * N_LANES, N_LANES):
                 store(work, place, larger(zero, load(work, place)))
             if noise.drop:
                 row = z.n_heads * hidden
                 read_mask(
-                    bits_inner, subject * row + head * hidden, row, n_lanes, hidden, noise.threshold,
-                    F32(noise.scale), work, h.tile, h.d,
+                    bits_inner,
+                    subject * row + head * hidden,
+                    row,
+                    n_lanes,
+                    hidden,
+                    noise.threshold,
+                    F32(noise.scale),
+                    work,
+                    h.tile,
+                    h.d,
                 )
                 for place in range(0, hidden * N_LANES, N_LANES):
                     store(work, x + place, load(work, x + place) * load(work, h.d + place))
             heads += hidden * hidden + hidden
-        start(work, out, n_out, 1, w, heads + hidden * n_out)
-        add_product(work, out, N_LANES, n_out, w, heads, 1, n_out, work, x, N_LANES, 1, hidden)
+        start(work, out, n_out, ONE, w, heads + hidden * n_out)
+        add_product(work, out, N_LANES, n_out, w, heads, ONE, n_out, work, x, N_LANES, ONE, hidden)
         heads += hidden * n_out + n_out
         out += n_out * N_LANES
 
@@ -242,29 +285,53 @@ def answer_back(
         for place in range(0, n_out * N_LANES, N_LANES):
             store(work, h.d + place, load(work, out + place))
         _pad(work, h.d, n_out)
-        transpose_features(work, h.d, n_out, 1, h.transposed)
+        transpose_features(work, h.d, n_out, ONE, h.transposed)
         _add_outer(gradient, outer, n_out, work, x, N_LANES, hidden, h.transposed)
         bias = outer + hidden * n_out
         add_rows(gradient, bias, work, h.transposed, N_LANES, padded(n_out))
         if z.depth == 1:
             add_product(
-                work, h.d_dropped, N_LANES, hidden, w, outer, n_out, 1, work, out, N_LANES, 1, n_out
+                work,
+                h.d_dropped,
+                N_LANES,
+                hidden,
+                w,
+                outer,
+                n_out,
+                ONE,
+                work,
+                out,
+                N_LANES,
+                ONE,
+                n_out,
             )
         else:
             fill(work, h.d, padded(hidden))
             add_product(
-                work, h.d, N_LANES, hidden, w, outer, n_out, 1, work, out, N_LANES, 1, n_out
+                work, h.d, N_LANES, hidden, w, outer, n_out, ONE, work, out, N_LANES, ONE, n_out
             )
             for place in range(0, hidden * N_LANES, N_LANES):
                 # What ReLU cut or dropout dropped is zero; of all else the slope is the scale.
                 slope = choose(load(work, inner + place), scale, zero)
                 store(work, h.d + place, load(work, h.d + place) * slope)
-            transpose_features(work, h.d, hidden, 1, h.transposed)
+            transpose_features(work, h.d, hidden, ONE, h.transposed)
             _add_outer(gradient, heads, hidden, work, read, N_LANES, hidden, h.transposed)
             bias = heads + hidden * hidden
             add_rows(gradient, bias, work, h.transposed, N_LANES, padded(hidden))
             add_product(
-                work, h.d_dropped, N_LANES, hidden, w, heads, hidden, 1, work, h.d, N_LANES, 1, hidden
+                work,
+                h.d_dropped,
+                N_LANES,
+                hidden,
+                w,
+                heads,
+                hidden,
+                ONE,
+                work,
+                h.d,
+                N_LANES,
+                ONE,
+                hidden,
             )
         heads = outer + hidden * n_out + n_out
         out += n_out * N_LANES

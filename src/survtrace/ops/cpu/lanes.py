@@ -12,14 +12,17 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
-N_LANES = 16  # a register of AVX-512; where registers are narrower LLVM splits a vector in two
-NUMBERS = ir.VectorType(ir.FloatType(), N_LANES)
-INTEGERS = ir.VectorType(ir.IntType(32), N_LANES)
+_N = 16  # a register of AVX-512; where registers are narrower LLVM splits a vector in two
+# For kernels: a plain constant would make numba compile a function once for each constant argument.
+N_LANES: Any = np.int64(_N)
+NUMBERS = ir.VectorType(ir.FloatType(), _N)
+INTEGERS = ir.VectorType(ir.IntType(32), _N)
 COEFFICIENTS = (  # of f^5 .. f^0 in the polynomial for 2^f, f from -1/2 to 1/2
     0.0013276407262310386,
     0.009675540961325169,
@@ -86,10 +89,10 @@ def transpose(
             _load(context, builder, kinds[0], args[0], place)
             for place in _places(builder, args[1], args[2])
         ]
-        half = N_LANES // 2
+        half = _N // 2
         low, high = (
-            ir.Constant(INTEGERS, [n for k in ks for n in (k, k + N_LANES)])
-            for ks in (range(half), range(half, N_LANES))
+            ir.Constant(INTEGERS, [n for k in ks for n in (k, k + _N)])
+            for ks in (range(half), range(half, _N))
         )
         for _ in range(4):
             vectors = [
@@ -110,15 +113,15 @@ def kept(typing: Any, bits: Any, index: Any, threshold: Any, scale: Any) -> Any:
     """Load sixteen times sixteen random bits: ``scale`` where they are below a threshold, else 0."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        short = ir.VectorType(ir.IntType(16), N_LANES)
+        short = ir.VectorType(ir.IntType(16), _N)
         pointer = _element(context, builder, signature.args[0], args[0], args[1])
         drawn = builder.load(builder.bitcast(pointer, short.as_pointer()))
         drawn.align = 2
         limit = builder.trunc(args[2], ir.IntType(16))
         first = builder.insert_element(ir.Constant(short, ir.Undefined), limit, _lane_index(0))
-        limits = builder.shuffle_vector(first, first, ir.Constant(INTEGERS, [0] * N_LANES))
+        limits = builder.shuffle_vector(first, first, ir.Constant(INTEGERS, [0] * _N))
         below = builder.icmp_signed("<", drawn, limits)
-        zero = ir.Constant(NUMBERS, [0.0] * N_LANES)
+        zero = ir.Constant(NUMBERS, [0.0] * _N)
         return builder.select(below, _in_every_lane(builder, args[3]), zero)
 
     return LANES(bits, types.intp, types.intp, types.float32), emit
@@ -150,7 +153,7 @@ def total(typing: Any, numbers: Any) -> Any:
     """Sum over lanes, in pairs: the rounding does not depend on the compiler."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        parts = [builder.extract_element(args[0], _lane_index(lane)) for lane in range(N_LANES)]
+        parts = [builder.extract_element(args[0], _lane_index(lane)) for lane in range(_N)]
         while len(parts) > 1:
             parts = [builder.fadd(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
         return parts[0]
@@ -163,7 +166,7 @@ def choose(typing: Any, numbers: Any, above: Any, otherwise: Any) -> Any:
     """Take ``above`` in the lanes whose number is above zero, ``otherwise`` in the others."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        zero = ir.Constant(NUMBERS, [0.0] * N_LANES)
+        zero = ir.Constant(NUMBERS, [0.0] * _N)
         return builder.select(builder.fcmp_ordered(">", args[0], zero), args[1], args[2])
 
     return LANES(LANES, LANES, LANES), emit
@@ -202,7 +205,7 @@ def exp2(typing: Any, numbers: Any) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         def constant(value: float) -> Any:
-            return ir.Constant(NUMBERS, [value] * N_LANES)
+            return ir.Constant(NUMBERS, [value] * _N)
 
         low = constant(-126.0)
         x = builder.select(builder.fcmp_ordered("<", args[0], low), low, args[0])
@@ -214,9 +217,7 @@ def exp2(typing: Any, numbers: Any) -> Any:
         p = constant(COEFFICIENTS[0])
         for coefficient in COEFFICIENTS[1:]:
             p = builder.fadd(builder.fmul(p, f, flags=FAST), constant(coefficient), flags=FAST)
-        exponent = builder.shl(
-            builder.bitcast(shifted, INTEGERS), ir.Constant(INTEGERS, [23] * N_LANES)
-        )
+        exponent = builder.shl(builder.bitcast(shifted, INTEGERS), ir.Constant(INTEGERS, [23] * _N))
         return builder.fmul(p, builder.bitcast(exponent, NUMBERS), flags=FAST)
 
     return LANES(LANES), emit
@@ -251,8 +252,10 @@ def sum_products(n_x: int, n_y: int, *, spread_x: bool, add: bool = True) -> Any
         def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             kinds = signature.args
             out, o, xo, yo, x, i, xa, xk, y, j, yb, yk, n = args
-            places = [p for row in _places(builder, o, xo, n_x) for p in _places(builder, row, yo, n_y)]
-            zero = ir.Constant(NUMBERS, [0.0] * N_LANES)
+            places = [
+                p for row in _places(builder, o, xo, n_x) for p in _places(builder, row, yo, n_y)
+            ]
+            zero = ir.Constant(NUMBERS, [0.0] * _N)
             starts = [
                 _load(context, builder, kinds[0], out, place) if add else zero for place in places
             ]
@@ -286,7 +289,8 @@ def sum_products(n_x: int, n_y: int, *, spread_x: bool, add: bool = True) -> Any
             for variable, first, following in steps:
                 variable.add_incoming(first, before)
                 variable.add_incoming(following, loop)
-            builder.cbranch(builder.icmp_signed("<", steps[0][2], n), loop, after)
+            again = builder.cbranch(builder.icmp_signed("<", steps[0][2], n), loop, after)
+            again.set_metadata("llvm.loop", _as_it_is(builder.module))
             builder.position_at_end(after)
             for place, result in zip(places, results, strict=True):
                 _store(context, builder, kinds[0], out, place, result)
@@ -297,6 +301,14 @@ def sum_products(n_x: int, n_y: int, *, spread_x: bool, add: bool = True) -> Any
         return types.void(out, *four, x, *four, y, *four, integer), emit
 
     return multiply
+
+
+def _as_it_is(module: Any) -> Any:
+    """Say that a loop is not to be unrolled: it is long enough, and more code takes time."""
+    rule = module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.disable")])
+    loop = module.add_metadata([rule, rule])
+    loop.operands = (loop, rule)  # a loop is named by a description that begins with itself
+    return loop
 
 
 def _element(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
@@ -317,7 +329,7 @@ def _store(context: Any, builder: Any, kind: Any, array: Any, index: Any, number
     builder.store(numbers, builder.bitcast(pointer, NUMBERS.as_pointer())).align = 4
 
 
-def _places(builder: Any, first: Any, stride: Any, n: int = N_LANES) -> list[Any]:
+def _places(builder: Any, first: Any, stride: Any, n: int = _N) -> list[Any]:
     """Indices from the first on, each a stride behind the one before."""
     places = [first]
     while len(places) < n:
@@ -327,7 +339,7 @@ def _places(builder: Any, first: Any, stride: Any, n: int = N_LANES) -> list[Any
 
 def _in_every_lane(builder: Any, number: Any) -> Any:
     first = builder.insert_element(ir.Constant(NUMBERS, ir.Undefined), number, _lane_index(0))
-    return builder.shuffle_vector(first, first, ir.Constant(INTEGERS, [0] * N_LANES))
+    return builder.shuffle_vector(first, first, ir.Constant(INTEGERS, [0] * _N))
 
 
 def _lane_index(lane: int) -> Any:

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from survtrace.ops.cpu.compiling import part
-from survtrace.ops.cpu.lanes import N_LANES, choose, every, exp2, larger, load, spread, store
+from survtrace.ops.cpu.lanes import N_LANES, choose, every, exp2, larger, load, store
 from survtrace.ops.cpu.products import (
     F32,
+    ONE,
     add_product,
     add_rows,
     add_tokens,
@@ -146,9 +147,7 @@ def scratch_from(first: int, z: Sizes) -> Scratch:
     x_transposed = d_scores + z.n_tokens * s
     d_transposed = x_transposed + row * s
     end = d_transposed + row * s
-    return Scratch(
-        first, d_inner, d_attended, shares, d_scores, x_transposed, d_transposed, end
-    )
+    return Scratch(first, d_inner, d_attended, shares, d_scores, x_transposed, d_transposed, end)
 
 
 @part
@@ -178,7 +177,8 @@ def backward(
     transpose_features(work, d, width, n_tokens, c.d_transposed)
     _add_outer(work, g.contract, k.inner, hidden, c.d_transposed, s, row)
     add_rows(work, g.contract_bias, work, c.d_transposed, s, row)
-    _back(work, c.d_inner, w, at.contract, d, hidden, width, n_tokens, True)
+    fill(work, c.d_inner, hidden * n_tokens)
+    _back(work, c.d_inner, w, at.contract, d, hidden, width, n_tokens)
     times_slope(work, c.d_inner, k.inner, hidden * s)
     _add_outer(work, g.expand, c.d_inner, hidden, c.x_transposed, s, row)
     add_tokens(work, g.expand_bias, c.d_inner, hidden, n_tokens)
@@ -186,12 +186,13 @@ def backward(
     transpose_features(work, d, width, n_tokens, c.d_transposed)
     _add_outer(work, g.mix, k.attended, width, c.d_transposed, s, row)
     add_rows(work, g.mix_bias, work, c.d_transposed, s, row)
-    _back(work, c.d_attended, w, at.mix, d, width, width, n_tokens, True)
+    fill(work, c.d_attended, width * n_tokens)
+    _back(work, c.d_attended, w, at.mix, d, width, width, n_tokens)
     _attend_back(work, k, c, z)
     _add_outer(work, g.query_key_value, c.d_query_key_value, 3 * width, c.x_transposed, s, row)
     add_tokens(work, g.query_key_value_bias, c.d_query_key_value, 3 * width, n_tokens)
-    _back(work, d, w, at.expand, c.d_inner, width, hidden, n_tokens, False)
-    _back(work, d, w, at.query_key_value, c.d_query_key_value, width, 3 * width, n_tokens, False)
+    _back(work, d, w, at.expand, c.d_inner, width, hidden, n_tokens)
+    _back(work, d, w, at.query_key_value, c.d_query_key_value, width, 3 * width, n_tokens)
 
 
 @part
@@ -220,25 +221,23 @@ def _affine(
     """Map every token; the bias lies behind the weight."""
     s = n_tokens * N_LANES
     start(work, out, n_out, n_tokens, w, weight + n_in * n_out)
-    add_product(work, out, s, n_out, w, weight, 1, n_out, work, x, s, n_tokens, n_in)
+    add_product(work, out, s, n_out, w, weight, ONE, n_out, work, x, s, n_tokens, n_in)
 
 
 @part
 def _back(
-    work: Any, out: int, w: Any, weight: int, d: int, n_in: int, n_out: int, n_tokens: int, new: bool
+    work: Any, out: int, w: Any, weight: int, d: int, n_in: int, n_out: int, n_tokens: int
 ) -> None:
-    """Add the gradient by a product to that by its input, which may be new."""
+    """Add the gradient by a product to that by its input."""
     s = n_tokens * N_LANES
-    if new:
-        fill(work, out, n_in * n_tokens)
-    add_product(work, out, s, n_in, w, weight, n_out, 1, work, d, s, n_tokens, n_out)
+    add_product(work, out, s, n_in, w, weight, n_out, ONE, work, d, s, n_tokens, n_out)
 
 
 @part
 def _add_outer(work: Any, sums: int, x: int, n: int, transposed: int, s: int, row: int) -> None:
     """Add products of features of x with transposed features, summed over tokens and lanes."""
     n_b = row // N_LANES
-    add_product(work, sums, row, n, work, x, s, 1, work, transposed, row, n_b, s)
+    add_product(work, sums, row, n, work, x, s, ONE, work, transposed, row, n_b, s)
 
 
 @part
@@ -287,8 +286,23 @@ def _attend(work: Any, k: Kept, c: Scratch, z: Sizes) -> None:
         v = q + 2 * width * s
         shares = _shares_of(head, k, c, z)
         _share(work, q, shares, z)
-        multiply(work, k.attended + head * size * s, s, N_LANES, size, work, v, s, N_LANES,
-                 work, shares, s, N_LANES, n_tokens, n_tokens)
+        multiply(
+            work,
+            k.attended + head * size * s,
+            s,
+            N_LANES,
+            size,
+            work,
+            v,
+            s,
+            N_LANES,
+            work,
+            shares,
+            s,
+            N_LANES,
+            n_tokens,
+            n_tokens,
+        )
 
 
 @part
@@ -307,8 +321,23 @@ def _share(work: Any, q: int, out: int, z: Sizes) -> None:
     """
     n_tokens, width, _, n_heads = z
     s, size = n_tokens * N_LANES, width // n_heads
-    multiply(work, out, s, N_LANES, n_tokens, work, q, N_LANES, s,
-             work, q + width * s, N_LANES, s, n_tokens, size)
+    multiply(
+        work,
+        out,
+        s,
+        N_LANES,
+        n_tokens,
+        work,
+        q,
+        N_LANES,
+        s,
+        work,
+        q + width * s,
+        N_LANES,
+        s,
+        n_tokens,
+        size,
+    )
     scale = every(F32(LOG2_E / np.sqrt(size)))
     for first in range(out, out + n_tokens * s, s):
         most = load(work, first)
@@ -337,8 +366,23 @@ def _attend_back(work: Any, k: Kept, c: Scratch, z: Sizes) -> None:
         shares = _shares_of(head, k, c, z)
         if n_tokens > MOST_KEPT:
             _share(work, q, shares, z)
-        multiply(work, c.d_scores, s, N_LANES, n_tokens, work, d_out, N_LANES, s,
-                 work, q + 2 * width * s, N_LANES, s, n_tokens, size)
+        multiply(
+            work,
+            c.d_scores,
+            s,
+            N_LANES,
+            n_tokens,
+            work,
+            d_out,
+            N_LANES,
+            s,
+            work,
+            q + 2 * width * s,
+            N_LANES,
+            s,
+            n_tokens,
+            size,
+        )
         for first in range(0, n_tokens * s, s):
             mean = every(F32(0))
             for t in range(first, first + s, N_LANES):
@@ -347,9 +391,54 @@ def _attend_back(work: Any, k: Kept, c: Scratch, z: Sizes) -> None:
                 slope = load(work, shares + t) * (load(work, c.d_scores + t) - mean)
                 store(work, c.d_scores + t, slope * scale)
         # By queries over the keys that a row of scores has, by keys over the queries of a column.
-        multiply(work, d_q, s, N_LANES, size, work, q + width * s, s, N_LANES,
-                 work, c.d_scores, s, N_LANES, n_tokens, n_tokens)
-        multiply(work, d_q + width * s, s, N_LANES, size, work, q, s, N_LANES,
-                 work, c.d_scores, N_LANES, s, n_tokens, n_tokens)
-        multiply(work, d_q + 2 * width * s, s, N_LANES, size, work, d_out, s, N_LANES,
-                 work, shares, N_LANES, s, n_tokens, n_tokens)
+        multiply(
+            work,
+            d_q,
+            s,
+            N_LANES,
+            size,
+            work,
+            q + width * s,
+            s,
+            N_LANES,
+            work,
+            c.d_scores,
+            s,
+            N_LANES,
+            n_tokens,
+            n_tokens,
+        )
+        multiply(
+            work,
+            d_q + width * s,
+            s,
+            N_LANES,
+            size,
+            work,
+            q,
+            s,
+            N_LANES,
+            work,
+            c.d_scores,
+            N_LANES,
+            s,
+            n_tokens,
+            n_tokens,
+        )
+        multiply(
+            work,
+            d_q + 2 * width * s,
+            s,
+            N_LANES,
+            size,
+            work,
+            d_out,
+            s,
+            N_LANES,
+            work,
+            shares,
+            N_LANES,
+            s,
+            n_tokens,
+            n_tokens,
+        )

@@ -34,7 +34,7 @@ from survtrace.ops.cpu.layer import (
     sums_from,
     weights_from,
 )
-from survtrace.ops.cpu.products import F32, padded
+from survtrace.ops.cpu.products import F32, ZERO, padded
 
 LOGITS, LOSS, GRADIENT = 0, 1, 2
 
@@ -83,11 +83,11 @@ def places_of(n: Integers, z: Sizes, hz: HeadSizes) -> Places:
     sheet = padded(n.width) * s
     value = 3 * sheet
     kept = value + 2 * s
-    scratch = kept + n.depth * kept_from(0, z).end
-    heads = scratch + scratch_from(0, z).end
-    sums = heads + head_places_from(0, hz).end
+    scratch = kept + n.depth * kept_from(ZERO, z).end
+    heads = scratch + scratch_from(ZERO, z).end
+    sums = heads + head_places_from(ZERO, hz).end
     # A vector may be read beyond the last sheet.
-    end = sums + n.depth * sums_from(0, z).end + N_LANES * s
+    end = sums + n.depth * sums_from(ZERO, z).end + N_LANES * s
     return Places(0, sheet, 2 * sheet, value, value + s, kept, scratch, heads, sums, end)
 
 
@@ -112,8 +112,23 @@ def workspace_size(integers: Any) -> int:
 @part
 def _named(i: Any) -> Integers:
     return Integers(
-        i[0], i[1], i[2], i[3], i[4], i[5], i[6], i[7], i[8], i[9], i[10], i[11], i[12], i[13],
-        i[14], i[15], i[16],
+        i[0],
+        i[1],
+        i[2],
+        i[3],
+        i[4],
+        i[5],
+        i[6],
+        i[7],
+        i[8],
+        i[9],
+        i[10],
+        i[11],
+        i[12],
+        i[13],
+        i[14],
+        i[15],
+        i[16],
     )
 
 
@@ -153,7 +168,11 @@ def run_group(
     m, group = number // n.n_groups, number % n.n_groups
     w = parameters[m * n.n_parameters : (m + 1) * n.n_parameters]
     encoder = n.n_rows * n.width + (n.n_tokens * n.width if n.token_bias else 0)
-    per_layer, per_kept, per_sum = weights_from(0, z).end, kept_from(0, z).end, sums_from(0, z).end
+    per_layer, per_kept, per_sum = (
+        weights_from(ZERO, z).end,
+        kept_from(ZERO, z).end,
+        sums_from(ZERO, z).end,
+    )
     align = encoder + n.depth * per_layer
     heads = align + 2 * n.n_tokens * n.width * n.hidden + n.hidden
     proportional, scale = floats[0], floats[1]

@@ -25,6 +25,9 @@ from survtrace.ops.cpu.lanes import (
 )
 
 F32 = np.float32
+# As N_LANES is: constants for each of which nothing is compiled anew.
+ZERO: Any = np.int64(0)
+ONE: Any = np.int64(1)
 # Sizes of tiles by measurement: their sums, factors and vectors fill the registers of AVX-512.
 _add_8_2, _add_8_1 = (sum_products(8, n, spread_x=True) for n in (2, 1))
 _add_1_2, _add_1_1 = (sum_products(1, n, spread_x=True) for n in (2, 1))
