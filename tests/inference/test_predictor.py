@@ -1,14 +1,17 @@
+import re
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
-from survtrace import DataError, DataWarning, SettingError, SurvTRACE, ops, threads
+from survtrace import DataError, SettingError, SurvTRACE, ops, threads
 from survtrace.inference import predictor
 from survtrace.inference.predictor import choose_device
 from survtrace.ops import cause_logits
 from survtrace.tables.covariates.covariates import open_table
-from survtrace.tables.tasks import N_BLOCK
+from survtrace.tables.tasks import MANY_ROWS
 
 
 def test_devices():
@@ -63,9 +66,9 @@ def test_the_batch_size_of_predictions_changes_nothing(fitted_three, three_cause
 
 @pytest.fixture(scope="module")
 def many(three_causes):
-    """More rows than a block of an encoding has, and some that are not like the others."""
+    """So many rows that they are encoded in threads."""
     X = three_causes[0]
-    return pd.concat([X] * (2 * N_BLOCK // len(X) + 3), ignore_index=True)
+    return pd.concat([X] * (MANY_ROWS // len(X) + 3), ignore_index=True)
 
 
 @EACH
@@ -102,23 +105,36 @@ def test_the_first_row_that_overflows_is_named_whatever_the_threads(
         fitted_three.set_params(n_threads=1)
 
 
+@pytest.fixture(scope="module")
+def odd(many):
+    """Tables that are refused or warned of, and what is said of each."""
+    age, stage, n = many["age"], many["stage"].astype(object), many.index
+    return {
+        r"column 'age' has 1 infinite values \(first: row 6000\)": age.where(n != 6000, np.inf),
+        r"'age' has 2 of 17040 values beyond \(first: row 9": age.where(~n.isin([9, 99]), 1e30),
+        r"age lies outside .* for 455 of 17,040 subject": age.where(n % 99 > 0, 1e4),
+        r"by column: \{'stage': 341\}": stage.where(n % 50 > 0, "IX"),
+    }
+
+
 @pytest.mark.parametrize("n_threads", [1, 2, 3, 5])
-def test_errors_and_warnings_of_a_table_are_the_same_whatever_the_threads(
-    fitted_three, many, n_threads
+def test_what_is_said_of_a_table_is_the_same_whatever_the_threads(
+    fitted_three, many, odd, n_threads
 ):
-    numerical = many.select_dtypes("number").columns[0]
-    infinite = many.assign(**{numerical: many[numerical].where(many.index != 6000, np.inf)})
-    far = many.assign(**{numerical: many[numerical].where(many.index % 99 > 0, 1e4)})
-    strange = many.assign(**{many.columns[-1]: np.where(many.index % 50, many.iloc[:, -1], "?x")})
     fitted_three.set_params(n_threads=n_threads)
     try:
-        with pytest.raises(DataError, match=rf"column '{numerical}' has 1 infinite .*row 6000"):
-            fitted_three.predict(infinite)
-        with pytest.warns(DataWarning, match=f"for {-(-len(many) // 99)} of {len(many):,} subj"):
-            fitted_three.predict(far)
-        with pytest.warns(DataWarning, match=f"by column: .*: {-(-len(many) // 50)}}}") as caught:
-            fitted_three.predict(strange)
-        assert caught[0].filename == __file__
+        for expected, column in odd.items():
+            table = many.assign(**{column.name: column})
+            with warnings.catch_warnings(record=True, action="always") as caught:
+                try:
+                    fitted_three.predict(table)
+                except DataError as error:
+                    said = str(error)
+                else:
+                    [warning] = caught
+                    assert warning.filename == __file__
+                    said = str(warning.message)
+            assert re.search(expected, said), said
     finally:
         fitted_three.set_params(n_threads=1)
 

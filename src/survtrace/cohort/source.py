@@ -24,8 +24,8 @@ from survtrace.tables.outcome.outcome import (
 )
 from survtrace.tables.outcome.pairing import pair
 from survtrace.tables.outcome.roles import names_columns, read_roles
-from survtrace.tables.tasks import N_BLOCK, Run, one_by_one
-from survtrace.threads import run_in_all_threads
+from survtrace.tables.tasks import MANY_ROWS, Run, one_by_one
+from survtrace.threads import run_in_few_threads
 
 if TYPE_CHECKING:
     from survtrace.cohort.file_source import FileSource
@@ -58,7 +58,7 @@ class Chunk:
     @property
     def run(self) -> Run:
         """How the parts of a table of this size are run: in threads where that pays."""
-        return run_in_all_threads if len(self.table) > N_BLOCK else one_by_one
+        return run_in_few_threads if len(self.table) > MANY_ROWS else one_by_one
 
     def release(self) -> None:
         """Drop the columns that were read: a frame lives as long as its training, they need not."""

@@ -9,8 +9,8 @@ from survtrace.errors import keep_warnings, warn
 
 # Runs ``task(0)``, ``task(1)``, ... so many times, in whatever order.
 Run = Callable[[Callable[[int], None], int], None]
-# Rows of a block: their covariates stay in a core's cache. Tables of no more need no threads.
-N_BLOCK = 2**12
+N_BLOCK = 2**12  # rows of a block: their covariates stay in a core's cache
+MANY_ROWS = 2**14  # fewer are read and encoded before threads would be awake
 T = TypeVar("T")
 S = TypeVar("S")
 

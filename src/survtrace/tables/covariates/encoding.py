@@ -25,7 +25,7 @@ from survtrace.tables.covariates.covariates import Covariate, Kind, select_colum
 from survtrace.tables.covariates.magnitude import is_within_reach, require_within_reach
 from survtrace.tables.covariates.missing import LEVELS, MARKERS
 from survtrace.tables.covariates.summary import Counts, Summary, summarise
-from survtrace.tables.tasks import N_BLOCK, Run, map_in_order, one_by_one, row_blocks
+from survtrace.tables.tasks import MANY_ROWS, Run, map_in_order, one_by_one, row_blocks
 
 MISSING, UNSEEN = 0, 1
 SAVED = ("mean", "deviation", "low", "typical", "high", "levels")
@@ -152,7 +152,7 @@ class Encoding:
         may run the parts of a large table in threads.
         """
         table = select_columns(table, self.covariates, self.left_out)
-        run = run if len(table) > N_BLOCK else one_by_one
+        run = run if len(table) > MANY_ROWS else one_by_one
         columns = read_columns(table, self.covariates, first_row, run)
         return self.encode_columns(columns, len(table), first_row, run)
 

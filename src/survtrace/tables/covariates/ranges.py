@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from survtrace.errors import DataWarning, warn
 from survtrace.tables.covariates.encoding import Encoded, Encoding, Scale
-from survtrace.tables.tasks import Run, one_by_one, row_blocks
+from survtrace.tables.tasks import MANY_ROWS, Run, one_by_one, row_blocks
 
 # How far beyond the training rows' 1 and 99 % quantiles, in distances between the two, and the
 # share of ordinary rows that may lie there. A table gets a warning if it has five standard errors
@@ -38,6 +38,7 @@ def warn_of_far_values(encoding: Encoding, encoded: Encoded, run: Run = one_by_o
             beyond = _count_beyond(values[:, j], is_present, bounds)
             counts[k, i] = [int(np.count_nonzero(is_present)), *beyond]
 
+    run = run if len(encoded.rows) > MANY_ROWS else one_by_one
     run(count_block, len(blocks))
     found = []
     for (j, _, column, _), (n, *beyond) in zip(scales, counts.sum(axis=0).tolist(), strict=True):
