@@ -170,6 +170,10 @@ class Encoding:
             column.rows_of(given.text) + np.int32(first) if isinstance(column, Categories) else None
             for (column, given), first in zip(pairs, first_rows, strict=False)
         ]
+        may_be_unseen = [
+            isinstance(column, Categories) and first_rows[j] + UNSEEN in row_of_code[j]
+            for j, column in enumerate(self.columns)
+        ]
 
         def encode_block(k: int) -> None:
             some = blocks[k]
@@ -178,7 +182,7 @@ class Encoding:
                 first = first_rows[j]
                 if isinstance(column, Categories):
                     rows = row_of_code[j][given.codes[some]]
-                    if first + UNSEEN in row_of_code[j]:
+                    if may_be_unseen[j]:
                         n_unseen[k, j] = np.count_nonzero(rows == first + UNSEEN)
                 else:
                     rows, values = column.encode(given[some])
