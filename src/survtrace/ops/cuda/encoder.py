@@ -1,101 +1,240 @@
-"""All layers of the encoder as one operation with a gradient of its own, on an NVIDIA GPU."""
+"""Embedding and encoder: one kernel forward through all layers, and one backward (eq. 2-11).
+
+Why a kernel: a token is so narrow that torch spends its time launching kernels and moving tokens
+to memory and back. Here a program takes some subjects of one member through all layers. Backward,
+each program adds up the gradients of the weights over its subjects; their sum over programs is
+taken afterwards, since adding to the same memory from all programs is slower, and rounds in
+another order each time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-import torch
 import triton
-from torch import Tensor
+import triton.language as tl
 
-from survtrace.ops.cuda.layer import gradient_kernel, layer_kernel
-from survtrace.ops.support import LayerSizes
+from survtrace.ops.cuda.layer import (
+    attention_backward,
+    attention_forward,
+    dot,
+    expand_forward,
+    layer_forward,
+    load_matrix,
+    load_three,
+    rows_of_block,
+    selu_slope,
+    store_matrix,
+)
 
-# Backward runs in so many programs, four for each multiprocessor of an H200, and not in one for
-# each block: every program writes a gradient of all weights, which are then added up.
-N_PROGRAMS = 528
-
-
-def encode(tokens: Tensor, sizes: LayerSizes, layers: Sequence[Tensor]) -> Any:
-    """Run tokens through layers, each given by its flat parameters (member, parameter)."""
-    with torch.cuda.device_of(tokens):  # Triton launches on the current device, not the tensor's
-        return EncoderFunction.apply(tokens, sizes, *layers)
-
-
-class EncoderFunction(torch.autograd.Function):
-    """Layers one after the other; the tokens between layers are kept for backward."""
-
-    @staticmethod
-    def forward(ctx: Any, tokens: Tensor, sizes: LayerSizes, *layers: Tensor) -> Tensor:
-        """Run the tokens through the layers; in prediction, products are not rounded to TF32."""
-        precision = "tf32" if any(ctx.needs_input_grad) else "ieee"
-        between = [tokens.contiguous()]
-        weights = [layer.contiguous() for layer in layers]
-        for weight in weights:
-            between.append(_forward(between[-1], weight, sizes, precision))
-        ctx.save_for_backward(*weights, *between)
-        ctx.sizes = sizes
-        return between[-1]
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]
-        """Go back through the layers."""
-        depth = len(ctx.saved_tensors) // 2
-        weights, between = ctx.saved_tensors[:depth], ctx.saved_tensors[depth:]
-        d_weights: list[Tensor] = []
-        gradient = gradient.contiguous()
-        for k in reversed(range(depth)):
-            through = (between[k], between[k + 1], weights[k], gradient)
-            gradient, d_weight = _backward(*through, ctx.sizes)
-            d_weights.insert(0, d_weight)
-        return gradient, None, *d_weights
+SIZES = ["n_subjects", "n_tokens", "step", "n_blocks", "n_parameters", "n_table", "n_embedding"]
+MASK = ["threshold", "masked"]
 
 
-def _forward(x: Tensor, weight: Tensor, sizes: LayerSizes, precision: str) -> Tensor:
-    out, tile = torch.empty_like(x), _tile(x, 64)
-    grid = (x.shape[0], _n_blocks(x, tile))
-    shape = (*x.shape[1:3], weight.shape[1])
-    layer_kernel[grid](x, weight, out, *shape, *sizes, PRECISION=precision, **tile)
-    return out
+@triton.jit(
+    do_not_specialize=[*SIZES, *MASK, "depth", "n_slots", "n_zero"],
+    do_not_specialize_on_alignment=["subjects_at", "bits_at"],
+)
+def encode_kernel(
+    parameters_at,
+    rows_at,
+    values_at,
+    subjects_at,
+    bits_at,
+    tokens_at,
+    zero_at,
+    n_subjects,
+    n_tokens,
+    step,
+    n_blocks,
+    n_parameters,
+    n_table,
+    n_embedding,
+    threshold,
+    masked,
+    depth,
+    n_slots,
+    n_zero,
+    WIDTH: tl.constexpr,
+    HIDDEN: tl.constexpr,
+    HEADS: tl.constexpr,
+    ROWS: tl.constexpr,
+    PRECISION: tl.constexpr,
+):
+    """Embed the tokens of some subjects of a member and run them through all layers.
 
-
-def _backward(
-    x: Tensor, out: Tensor, weight: Tensor, gradient: Tensor, sizes: LayerSizes
-) -> tuple[Tensor, Tensor]:
-    dx, tile, n_members = torch.empty_like(x), _tile(x, 32), x.shape[0]
-    n_blocks = _n_blocks(x, tile)
-    n_programs = min(n_blocks, max(1, N_PROGRAMS // n_members))
-    by_program = torch.empty(n_members, n_programs, weight.shape[1], device=x.device)
-    shape = (*x.shape[1:3], weight.shape[1], n_blocks)
-    given = (x, out, weight, gradient, dx, by_program)
-    gradient_kernel[n_members, n_programs](*given, *shape, *sizes, **tile)
-    return dx, by_program.sum(1)
-
-
-def _tile(x: Tensor, least: int) -> dict[str, int]:
-    """Rows of a block, a token each and enough for a subject, and the warps that work on it.
-
-    A product on tensor cores has 16 rows for each warp at least; one stage, since there is no loop
-    over memory to overlap with arithmetic.
+    The tokens before the first layer and after each are stored, (slot, member, subject, token,
+    width); where there are too few slots, those of a layer replace those of the one before.
     """
-    n_rows = max(least, triton.next_power_of_2(x.shape[2]))
-    return {"ROWS": n_rows, "num_warps": n_rows // 16, "num_stages": 1}
+    member, program, n_programs = tl.program_id(0), tl.program_id(1), tl.num_programs(1)
+    LAYER: tl.constexpr = 4 * WIDTH * (WIDTH + 1) + 2 * WIDTH * HIDDEN + HIDDEN + WIDTH
+    parameters_at += member * n_parameters
+    subjects_at += member.to(tl.int64) * n_subjects
+    n_numbers = n_subjects.to(tl.int64) * n_tokens * WIDTH
+    tokens_at += member * n_numbers
+    slot_size = tl.num_programs(0) * n_numbers
+    feature = tl.arange(0, WIDTH)[None, :]
+    # Backward adds to the gradient of the table, which must be zero by then.
+    for first in range(program * 256, n_zero, n_programs * 256):
+        place = first + tl.arange(0, 256)
+        zeros = tl.zeros((256,), tl.float32)
+        tl.store(zero_at + member * n_parameters + place, zeros, place < n_zero)
+    for block in range(program, n_blocks, n_programs):
+        place, token, subject, valid = rows_of_block(block, n_subjects, n_tokens, step, ROWS)
+        seen = (place[:, None] == place[None, :]) & valid[None, :]
+        index = (subject * n_tokens + token)[:, None] * WIDTH + feature
+        source = tl.load(subjects_at + subject, valid, 0).to(tl.int64) * n_tokens + token
+        row = tl.load(rows_at + source, valid, 0)
+        value = tl.load(values_at + source, valid, 0.0)
+        bits = tl.load(bits_at + (subject * n_tokens + token) * masked, valid, 0)
+        kept = valid & (bits.to(tl.int32) < threshold)
+        x = tl.load(parameters_at + row[:, None] * WIDTH + feature, valid[:, None], 0.0)
+        x *= value[:, None]
+        biased = valid & (token < (n_embedding - n_table) // WIDTH)
+        bias_at = parameters_at + n_table + token[:, None] * WIDTH + feature
+        x = tl.where(kept[:, None], x + tl.load(bias_at, biased[:, None], 0.0), 0.0)
+        tl.store(tokens_at + index, x, valid[:, None])
+        for layer in range(depth):
+            at = parameters_at + n_embedding + layer * LAYER
+            x = layer_forward(x, at, seen, WIDTH, HIDDEN, HEADS, PRECISION)
+            slot = tl.minimum(layer + 1, n_slots - 1)
+            tl.store(tokens_at + slot * slot_size + index, x, valid[:, None])
 
 
-def _n_blocks(x: Tensor, tile: dict[str, int]) -> int:
-    return int(triton.cdiv(x.shape[1], tile["ROWS"] // x.shape[2]))
+@triton.jit(
+    do_not_specialize=[*SIZES, *MASK, "depth", "factor"],
+    do_not_specialize_on_alignment=["subjects_at", "bits_at"],
+)
+def encode_backward_kernel(
+    parameters_at,
+    rows_at,
+    values_at,
+    subjects_at,
+    bits_at,
+    tokens_at,
+    d_tokens_at,
+    partial_at,
+    out_at,
+    n_subjects,
+    n_tokens,
+    step,
+    n_blocks,
+    n_parameters,
+    n_table,
+    n_embedding,
+    threshold,
+    masked,
+    depth,
+    factor,
+    WIDTH: tl.constexpr,
+    HIDDEN: tl.constexpr,
+    HEADS: tl.constexpr,
+    ROWS: tl.constexpr,
+    PRECISION: tl.constexpr,
+):
+    """Turn gradients by final and embedded tokens into those of layers, bias and table.
 
-
-def try_sizes(sizes: LayerSizes, n_tokens: int, device: torch.device) -> str | None:
-    """Compile the kernels and run them on one subject; say why they cannot, None if they can."""
-    n_weights = 4 * sizes.width * (sizes.width + 1) + 2 * sizes.width * sizes.hidden
-    weight = torch.zeros(1, n_weights + sizes.hidden + sizes.width, device=device)
-    x = torch.zeros(1, 1, n_tokens, sizes.width, device=device)
-    try:
-        with torch.cuda.device(device):
-            _backward(x, _forward(x, weight, sizes, "tf32"), weight, x, sizes)
-            torch.cuda.synchronize(device)
-    except Exception as error:  # whatever Triton or its compilers lack, the plain layers do without
-        return f"its sizes do not compile here ({type(error).__name__}: {error})"
-    return None
+    ``d_tokens_at`` has the gradient by the embedded tokens, then that by the final ones, which is
+    replaced by that of each layer's input. Gradients of weights go to this program's partial sums,
+    those of table and bias, times ``factor``, straight to ``out_at``.
+    """
+    MIX: tl.constexpr = 3 * WIDTH * WIDTH + 3 * WIDTH
+    EXPAND: tl.constexpr = MIX + WIDTH * WIDTH + WIDTH
+    CONTRACT: tl.constexpr = EXPAND + WIDTH * HIDDEN + HIDDEN
+    LAYER: tl.constexpr = CONTRACT + HIDDEN * WIDTH + WIDTH
+    member, program, n_programs = tl.program_id(0), tl.program_id(1), tl.num_programs(1)
+    parameters_at += member * n_parameters
+    out_at += member * n_parameters
+    subjects_at += member.to(tl.int64) * n_subjects
+    n_numbers = n_subjects.to(tl.int64) * n_tokens * WIDTH
+    slot_size = tl.num_programs(0) * n_numbers
+    tokens_at += member * n_numbers
+    d_tokens_at += member * n_numbers
+    partial_at += (member * n_programs + program).to(tl.int64) * depth * LAYER
+    feature = tl.arange(0, WIDTH)[None, :]
+    narrow, wide = tl.arange(0, WIDTH), tl.arange(0, HIDDEN)
+    for back in range(depth):
+        layer = depth - 1 - back
+        at = parameters_at + n_embedding + layer * LAYER
+        dw_query = tl.zeros((WIDTH, WIDTH), tl.float32)
+        dw_key = tl.zeros((WIDTH, WIDTH), tl.float32)
+        dw_value = tl.zeros((WIDTH, WIDTH), tl.float32)
+        dw_mix = tl.zeros((WIDTH, WIDTH), tl.float32)
+        dw_expand = tl.zeros((WIDTH, HIDDEN), tl.float32)
+        dw_contract = tl.zeros((HIDDEN, WIDTH), tl.float32)
+        db_query = tl.zeros((WIDTH,), tl.float32)
+        db_key = tl.zeros((WIDTH,), tl.float32)
+        db_value = tl.zeros((WIDTH,), tl.float32)
+        db_mix = tl.zeros((WIDTH,), tl.float32)
+        db_expand = tl.zeros((HIDDEN,), tl.float32)
+        db_contract = tl.zeros((WIDTH,), tl.float32)
+        for block in range(program, n_blocks, n_programs):
+            place, token, subject, valid = rows_of_block(block, n_subjects, n_tokens, step, ROWS)
+            seen = (place[:, None] == place[None, :]) & valid[None, :]
+            index = (subject * n_tokens + token)[:, None] * WIDTH + feature
+            cells = valid[:, None]
+            x = tl.load(tokens_at + layer * slot_size + index, cells, 0.0)
+            y = tl.load(tokens_at + (layer + 1) * slot_size + index, cells, 0.0)
+            d = tl.load(d_tokens_at + slot_size + index, cells, 0.0) * selu_slope(y)
+            inner = expand_forward(x, at, WIDTH, HIDDEN, PRECISION)
+            dw_contract += dot(tl.trans(inner), d, PRECISION)
+            db_contract += tl.sum(d, 0)
+            w_contract = load_matrix(at + CONTRACT, HIDDEN, WIDTH, WIDTH)
+            d_inner = dot(d, tl.trans(w_contract), PRECISION) * selu_slope(inner)
+            dw_expand += dot(tl.trans(x), d_inner, PRECISION)
+            db_expand += tl.sum(d_inner, 0)
+            w_expand = load_matrix(at + EXPAND, WIDTH, HIDDEN, HIDDEN)
+            dx = dot(d_inner, tl.trans(w_expand), PRECISION)
+            query, key, value, attended, residual = attention_forward(
+                x, at, seen, WIDTH, HEADS, PRECISION
+            )
+            d = d * selu_slope(residual)
+            dx += d
+            dw_mix += dot(tl.trans(attended), d, PRECISION)
+            db_mix += tl.sum(d, 0)
+            w_mix = load_matrix(at + MIX, WIDTH, WIDTH, WIDTH)
+            d_attended = dot(d, tl.trans(w_mix), PRECISION)
+            d_query, d_key, d_value = attention_backward(
+                query, key, value, d_attended, seen, WIDTH, HEADS, PRECISION
+            )
+            x_transposed = tl.trans(x)
+            dw_query += dot(x_transposed, d_query, PRECISION)
+            dw_key += dot(x_transposed, d_key, PRECISION)
+            dw_value += dot(x_transposed, d_value, PRECISION)
+            db_query += tl.sum(d_query, 0)
+            db_key += tl.sum(d_key, 0)
+            db_value += tl.sum(d_value, 0)
+            w_query, w_key, w_value = load_three(at, WIDTH)
+            dx += dot(d_query, tl.trans(w_query), PRECISION)
+            dx += dot(d_key, tl.trans(w_key), PRECISION)
+            dx += dot(d_value, tl.trans(w_value), PRECISION)
+            tl.store(d_tokens_at + slot_size + index, dx, cells)
+        to = partial_at + layer * LAYER
+        store_matrix(to, dw_query, WIDTH, WIDTH, 3 * WIDTH)
+        store_matrix(to + WIDTH, dw_key, WIDTH, WIDTH, 3 * WIDTH)
+        store_matrix(to + 2 * WIDTH, dw_value, WIDTH, WIDTH, 3 * WIDTH)
+        store_matrix(to + MIX, dw_mix, WIDTH, WIDTH, WIDTH)
+        store_matrix(to + EXPAND, dw_expand, WIDTH, HIDDEN, HIDDEN)
+        store_matrix(to + CONTRACT, dw_contract, HIDDEN, WIDTH, WIDTH)
+        tl.store(to + 3 * WIDTH * WIDTH + narrow, db_query)
+        tl.store(to + 3 * WIDTH * WIDTH + WIDTH + narrow, db_key)
+        tl.store(to + 3 * WIDTH * WIDTH + 2 * WIDTH + narrow, db_value)
+        tl.store(to + MIX + WIDTH * WIDTH + narrow, db_mix)
+        tl.store(to + EXPAND + WIDTH * HIDDEN + wide, db_expand)
+        tl.store(to + CONTRACT + HIDDEN * WIDTH + narrow, db_contract)
+        tl.debug_barrier()  # what was stored is read again, maybe by other threads of the program
+    d_bias = tl.zeros((ROWS, WIDTH), tl.float32)
+    row_place, row_token, _, _ = rows_of_block(0, n_subjects, n_tokens, step, ROWS)
+    for block in range(program, n_blocks, n_programs):
+        _, token, subject, valid = rows_of_block(block, n_subjects, n_tokens, step, ROWS)
+        index = (subject * n_tokens + token)[:, None] * WIDTH + feature
+        bits = tl.load(bits_at + (subject * n_tokens + token) * masked, valid, 0)
+        cells = (valid & (bits.to(tl.int32) < threshold))[:, None]
+        d = tl.load(d_tokens_at + slot_size + index, cells, 0.0)
+        d = (d + tl.load(d_tokens_at + index, cells, 0.0)) * factor
+        source = tl.load(subjects_at + subject, valid, 0).to(tl.int64) * n_tokens + token
+        row = tl.load(rows_at + source, valid, 0)
+        value = tl.load(values_at + source, valid, 0.0)
+        tl.atomic_add(out_at + row[:, None] * WIDTH + feature, d * value[:, None], cells, "relaxed")
+        d_bias += d
+    bias_at = out_at + n_table + row_token[:, None] * WIDTH + feature
+    has_bias = (row_place < ROWS // step) & (row_token < (n_embedding - n_table) // WIDTH)
+    tl.atomic_add(bias_at, d_bias, has_bias[:, None], "relaxed")
