@@ -15,12 +15,12 @@ import triton.language as tl
 from survtrace.ops.cuda.layer import (
     attention_backward,
     attention_forward,
+    clipped,
     dot,
-    expand_forward,
-    layer_forward,
-    load_matrix,
-    load_three,
-    rows_of_block,
+    load_biases,
+    load_weights,
+    rows_of_tile,
+    selu,
     selu_slope,
     store_matrix,
 )
@@ -77,9 +77,10 @@ def encode_kernel(
         place = first + tl.arange(0, 256)
         zeros = tl.zeros((256,), tl.float32)
         tl.store(zero_at + member * n_parameters + place, zeros, place < n_zero)
+    place, token, is_token, seen = rows_of_tile(n_tokens, step, ROWS)
     for block in range(program, n_blocks, n_programs):
-        place, token, subject, valid = rows_of_block(block, n_subjects, n_tokens, step, ROWS)
-        seen = (place[:, None] == place[None, :]) & valid[None, :]
+        subject = block * (ROWS // step) + place
+        valid = is_token & (subject < n_subjects)
         index = (subject * n_tokens + token)[:, None] * WIDTH + feature
         source = tl.load(subjects_at + subject, valid, 0).to(tl.int64) * n_tokens + token
         row = tl.load(rows_at + source, valid, 0)
@@ -94,7 +95,15 @@ def encode_kernel(
         tl.store(tokens_at + index, x, valid[:, None])
         for layer in range(depth):
             at = parameters_at + n_embedding + layer * LAYER
-            x = layer_forward(x, at, seen, WIDTH, HIDDEN, HEADS, PRECISION)
+            weights = load_weights(at, WIDTH, HIDDEN)
+            biases = load_biases(at, WIDTH, HIDDEN)
+            _, _, _, _, w_expand, w_contract = weights
+            _, _, _, _, b_expand, b_contract = biases
+            _, _, _, _, residual = attention_forward(
+                x, weights, biases, seen, WIDTH, HEADS, PRECISION
+            )
+            inner = selu(dot(clipped(x, PRECISION), w_expand, PRECISION) + b_expand)
+            x = selu(dot(inner, w_contract, PRECISION) + b_contract + residual)
             slot = tl.minimum(layer + 1, n_slots - 1)
             tl.store(tokens_at + slot * slot_size + index, x, valid[:, None])
 
@@ -151,9 +160,14 @@ def encode_backward_kernel(
     partial_at += (member * n_programs + program).to(tl.int64) * depth * LAYER
     feature = tl.arange(0, WIDTH)[None, :]
     narrow, wide = tl.arange(0, WIDTH), tl.arange(0, HIDDEN)
+    place, token, is_token, seen = rows_of_tile(n_tokens, step, ROWS)
     for back in range(depth):
         layer = depth - 1 - back
         at = parameters_at + n_embedding + layer * LAYER
+        weights = load_weights(at, WIDTH, HIDDEN)
+        biases = load_biases(at, WIDTH, HIDDEN)
+        w_query, w_key, w_value, w_mix, w_expand, w_contract = weights
+        _, _, _, _, b_expand, _ = biases
         dw_query = tl.zeros((WIDTH, WIDTH), tl.float32)
         dw_key = tl.zeros((WIDTH, WIDTH), tl.float32)
         dw_value = tl.zeros((WIDTH, WIDTH), tl.float32)
@@ -167,42 +181,38 @@ def encode_backward_kernel(
         db_expand = tl.zeros((HIDDEN,), tl.float32)
         db_contract = tl.zeros((WIDTH,), tl.float32)
         for block in range(program, n_blocks, n_programs):
-            place, token, subject, valid = rows_of_block(block, n_subjects, n_tokens, step, ROWS)
-            seen = (place[:, None] == place[None, :]) & valid[None, :]
+            subject = block * (ROWS // step) + place
+            valid = is_token & (subject < n_subjects)
             index = (subject * n_tokens + token)[:, None] * WIDTH + feature
             cells = valid[:, None]
             x = tl.load(tokens_at + layer * slot_size + index, cells, 0.0)
             y = tl.load(tokens_at + (layer + 1) * slot_size + index, cells, 0.0)
             d = tl.load(d_tokens_at + slot_size + index, cells, 0.0) * selu_slope(y)
-            inner = expand_forward(x, at, WIDTH, HIDDEN, PRECISION)
+            inner = selu(dot(clipped(x, PRECISION), w_expand, PRECISION) + b_expand)
             dw_contract += dot(tl.trans(inner), d, PRECISION)
             db_contract += tl.sum(d, 0)
-            w_contract = load_matrix(at + CONTRACT, HIDDEN, WIDTH, WIDTH)
             d_inner = dot(d, tl.trans(w_contract), PRECISION) * selu_slope(inner)
-            dw_expand += dot(tl.trans(x), d_inner, PRECISION)
+            x_transposed = tl.trans(clipped(x, PRECISION))
+            dw_expand += dot(x_transposed, d_inner, PRECISION)
             db_expand += tl.sum(d_inner, 0)
-            w_expand = load_matrix(at + EXPAND, WIDTH, HIDDEN, HIDDEN)
             dx = dot(d_inner, tl.trans(w_expand), PRECISION)
             query, key, value, attended, residual = attention_forward(
-                x, at, seen, WIDTH, HEADS, PRECISION
+                x, weights, biases, seen, WIDTH, HEADS, PRECISION
             )
             d = d * selu_slope(residual)
             dx += d
             dw_mix += dot(tl.trans(attended), d, PRECISION)
             db_mix += tl.sum(d, 0)
-            w_mix = load_matrix(at + MIX, WIDTH, WIDTH, WIDTH)
             d_attended = dot(d, tl.trans(w_mix), PRECISION)
             d_query, d_key, d_value = attention_backward(
                 query, key, value, d_attended, seen, WIDTH, HEADS, PRECISION
             )
-            x_transposed = tl.trans(x)
             dw_query += dot(x_transposed, d_query, PRECISION)
             dw_key += dot(x_transposed, d_key, PRECISION)
             dw_value += dot(x_transposed, d_value, PRECISION)
             db_query += tl.sum(d_query, 0)
             db_key += tl.sum(d_key, 0)
             db_value += tl.sum(d_value, 0)
-            w_query, w_key, w_value = load_three(at, WIDTH)
             dx += dot(d_query, tl.trans(w_query), PRECISION)
             dx += dot(d_key, tl.trans(w_key), PRECISION)
             dx += dot(d_value, tl.trans(w_value), PRECISION)
@@ -222,9 +232,9 @@ def encode_backward_kernel(
         tl.store(to + CONTRACT + HIDDEN * WIDTH + narrow, db_contract)
         tl.debug_barrier()  # what was stored is read again, maybe by other threads of the program
     d_bias = tl.zeros((ROWS, WIDTH), tl.float32)
-    row_place, row_token, _, _ = rows_of_block(0, n_subjects, n_tokens, step, ROWS)
     for block in range(program, n_blocks, n_programs):
-        _, token, subject, valid = rows_of_block(block, n_subjects, n_tokens, step, ROWS)
+        subject = block * (ROWS // step) + place
+        valid = is_token & (subject < n_subjects)
         index = (subject * n_tokens + token)[:, None] * WIDTH + feature
         bits = tl.load(bits_at + (subject * n_tokens + token) * masked, valid, 0)
         cells = (valid & (bits.to(tl.int32) < threshold))[:, None]
@@ -235,6 +245,7 @@ def encode_backward_kernel(
         value = tl.load(values_at + source, valid, 0.0)
         tl.atomic_add(out_at + row[:, None] * WIDTH + feature, d * value[:, None], cells, "relaxed")
         d_bias += d
-    bias_at = out_at + n_table + row_token[:, None] * WIDTH + feature
-    has_bias = (row_place < ROWS // step) & (row_token < (n_embedding - n_table) // WIDTH)
+    # Every tile has the same token in the same row.
+    bias_at = out_at + n_table + token[:, None] * WIDTH + feature
+    has_bias = is_token & (token < (n_embedding - n_table) // WIDTH)
     tl.atomic_add(bias_at, d_bias, has_bias[:, None], "relaxed")

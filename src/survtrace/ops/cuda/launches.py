@@ -22,7 +22,7 @@ from survtrace.ops.cuda.products import (
 from survtrace.ops.cuda.sizes import Sizes
 
 # In training factors are rounded to ten bits; in prediction each is split in two such numbers.
-TRAINING, PREDICTION = "tf32", "tf32x3"
+TRAINING, PREDICTION, ENCODER = "tf32", "tf32x3", "half"
 # Programs that go back through the encoder: each writes a gradient of all its weights.
 N_BACKWARD = 528
 N_FORWARD = 4096
@@ -56,7 +56,7 @@ class Tile(NamedTuple):
 
 def packed_tile(n_tokens: int) -> Tile:
     """Several subjects in a tile, without room between them."""
-    return Tile(64, n_tokens, 2)
+    return Tile(64, n_tokens, 4)
 
 
 def tile_of_one(n_tokens: int) -> Tile:
@@ -95,7 +95,7 @@ def forward(
         + (sizes.n_parameters, sizes.n_table, sizes.n_embedding)
         + (dropped.token_threshold, int(dropped.active[0]), shape.depth, n_slots)
         + (sizes.n_embedding if training else 0, shape.width, shape.hidden, shape.n_heads)
-        + (tile.rows, TRAINING if training else PREDICTION),
+        + (tile.rows, ENCODER if training else PREDICTION),
         {"num_warps": tile.n_warps, "num_stages": 1},
     )
     return launch, tokens
@@ -154,7 +154,7 @@ def gradient_launches(
         + (n_subjects, shape.n_tokens, tile.step, n_blocks)
         + (sizes.n_parameters, sizes.n_table, sizes.n_embedding)
         + (dropped.token_threshold, int(dropped.active[0]), shape.depth, 1 / n_subjects)
-        + (shape.width, shape.hidden, shape.n_heads, tile.rows, TRAINING),
+        + (shape.width, shape.hidden, shape.n_heads, tile.rows, ENCODER),
         {"num_warps": tile.n_warps, "num_stages": 1},
     )
     n_sums = triton.cdiv(sizes.n_encoder, SUM_COLUMNS.value)

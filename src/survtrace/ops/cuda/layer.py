@@ -28,56 +28,74 @@ def dot(a, b, PRECISION: tl.constexpr):
 
 
 @triton.jit
-def rows_of_block(block, n_subjects, n_tokens, step, ROWS: tl.constexpr):
-    """Place of each row's subject in the block, its token, its subject, and whether it is one.
-
-    A subject has a row for each token, ``step`` rows after the one before.
-    """
-    row, per_block = tl.arange(0, ROWS), ROWS // step
-    place, token = row // step, row % step
-    subject = block * per_block + place
-    valid = (place < per_block) & (token < n_tokens) & (subject < n_subjects)
-    return place, token, subject, valid
+def clipped(x, PRECISION: tl.constexpr):
+    """Keep tokens, and so all that is computed of them, below the largest number of 16 bits."""
+    if PRECISION == "half":
+        x = tl.minimum(tl.maximum(x, -1e4), 1e4)
+    return x
 
 
 @triton.jit
-def layer_forward(
-    x,
-    at,
-    seen,
-    WIDTH: tl.constexpr,
-    HIDDEN: tl.constexpr,
-    HEADS: tl.constexpr,
-    PRECISION: tl.constexpr,
-):
-    """Run a tile through a layer whose parameters lie at ``at``."""
-    CONTRACT: tl.constexpr = 4 * WIDTH * WIDTH + 4 * WIDTH + WIDTH * HIDDEN + HIDDEN
-    _, _, _, _, residual = attention_forward(x, at, seen, WIDTH, HEADS, PRECISION)
-    inner = expand_forward(x, at, WIDTH, HIDDEN, PRECISION)
-    contracted = dot(inner, load_matrix(at + CONTRACT, HIDDEN, WIDTH, WIDTH), PRECISION)
-    return selu(contracted + load_row(at + CONTRACT + HIDDEN * WIDTH, WIDTH) + residual)
+def rows_of_tile(n_tokens, step, ROWS: tl.constexpr):
+    """Place of each row's subject in the tile, its token, whether it is one, and what it sees.
+
+    A subject has a row for each token, ``step`` rows after the one before. A row sees the tokens
+    of its own subject.
+    """
+    row = tl.arange(0, ROWS)
+    place, token = row // step, row % step
+    is_token = (place < ROWS // step) & (token < n_tokens)
+    seen = (place[:, None] == place[None, :]) & (token < n_tokens)[None, :]
+    return place, token, is_token, seen
+
+
+@triton.jit
+def load_weights(at, WIDTH: tl.constexpr, HIDDEN: tl.constexpr):
+    """Load the weights of a layer: queries, keys, values, mix, expand, contract."""
+    MIX: tl.constexpr = 3 * WIDTH * WIDTH + 3 * WIDTH
+    EXPAND: tl.constexpr = MIX + WIDTH * WIDTH + WIDTH
+    CONTRACT: tl.constexpr = EXPAND + WIDTH * HIDDEN + HIDDEN
+    query = load_matrix(at, WIDTH, WIDTH, 3 * WIDTH)
+    key = load_matrix(at + WIDTH, WIDTH, WIDTH, 3 * WIDTH)
+    value = load_matrix(at + 2 * WIDTH, WIDTH, WIDTH, 3 * WIDTH)
+    mix = load_matrix(at + MIX, WIDTH, WIDTH, WIDTH)
+    expand = load_matrix(at + EXPAND, WIDTH, HIDDEN, HIDDEN)
+    return query, key, value, mix, expand, load_matrix(at + CONTRACT, HIDDEN, WIDTH, WIDTH)
+
+
+@triton.jit
+def load_biases(at, WIDTH: tl.constexpr, HIDDEN: tl.constexpr):
+    """Load the biases of a layer, in the order of its weights."""
+    MIX: tl.constexpr = 3 * WIDTH * WIDTH + 3 * WIDTH
+    EXPAND: tl.constexpr = MIX + WIDTH * WIDTH + WIDTH
+    CONTRACT: tl.constexpr = EXPAND + WIDTH * HIDDEN + HIDDEN
+    query = load_row(at + 3 * WIDTH * WIDTH, WIDTH)
+    key = load_row(at + 3 * WIDTH * WIDTH + WIDTH, WIDTH)
+    value = load_row(at + 3 * WIDTH * WIDTH + 2 * WIDTH, WIDTH)
+    mix = load_row(at + MIX + WIDTH * WIDTH, WIDTH)
+    expand = load_row(at + EXPAND + WIDTH * HIDDEN, HIDDEN)
+    return query, key, value, mix, expand, load_row(at + CONTRACT + HIDDEN * WIDTH, WIDTH)
 
 
 @triton.jit
 def attention_forward(
-    x, at, seen, WIDTH: tl.constexpr, HEADS: tl.constexpr, PRECISION: tl.constexpr
+    x, weights, biases, seen, WIDTH: tl.constexpr, HEADS: tl.constexpr, PRECISION: tl.constexpr
 ):
     """Queries, keys, values, what they attend to, and SELU of its mixture and the tokens."""
-    MIX: tl.constexpr = 3 * WIDTH * WIDTH + 3 * WIDTH
     SIZE: tl.constexpr = WIDTH // HEADS
-    w_query, w_key, w_value = load_three(at, WIDTH)
-    bias_at = at + 3 * WIDTH * WIDTH
-    query = dot(x, w_query, PRECISION) + load_row(bias_at, WIDTH)
-    key = dot(x, w_key, PRECISION) + load_row(bias_at + WIDTH, WIDTH)
-    value = dot(x, w_value, PRECISION) + load_row(bias_at + 2 * WIDTH, WIDTH)
+    w_query, w_key, w_value, w_mix, w_expand, w_contract = weights
+    b_query, b_key, b_value, b_mix, b_expand, b_contract = biases
+    factor = clipped(x, PRECISION)
+    query = dot(factor, w_query, PRECISION) + b_query
+    key = dot(factor, w_key, PRECISION) + b_key
+    value = dot(factor, w_value, PRECISION) + b_value
     attended = tl.zeros_like(query)
     for head in tl.static_range(HEADS):
         of_head = (tl.arange(0, WIDTH) // SIZE == head)[None, :]
         shares, total = attention_shares(query, key, of_head, seen, SIZE, PRECISION)
         averaged = dot(shares, tl.where(of_head, value, 0.0), PRECISION)
         attended += averaged * (1 / total)[:, None]
-    mixed = dot(attended, load_matrix(at + MIX, WIDTH, WIDTH, WIDTH), PRECISION)
-    residual = selu(mixed + load_row(at + MIX + WIDTH * WIDTH, WIDTH) + x)
+    residual = selu(dot(attended, w_mix, PRECISION) + b_mix + x)
     return query, key, value, attended, residual
 
 
@@ -92,16 +110,6 @@ def attention_shares(query, key, of_head, seen, SIZE: tl.constexpr, PRECISION: t
     scores = tl.where(seen, dot(query, tl.trans(key), PRECISION), FAR)
     shares = tl.exp2(scores - tl.max(scores, 1)[:, None])
     return shares, tl.sum(shares, 1)
-
-
-@triton.jit
-def expand_forward(
-    x, at, WIDTH: tl.constexpr, HIDDEN: tl.constexpr, PRECISION: tl.constexpr
-):
-    """The hidden units of the feed-forward network."""
-    EXPAND: tl.constexpr = 4 * WIDTH * WIDTH + 4 * WIDTH
-    expanded = dot(x, load_matrix(at + EXPAND, WIDTH, HIDDEN, HIDDEN), PRECISION)
-    return selu(expanded + load_row(at + EXPAND + WIDTH * HIDDEN, HIDDEN))
 
 
 @triton.jit
@@ -135,14 +143,6 @@ def attention_backward(
 def load_matrix(at, N_IN: tl.constexpr, N_OUT: tl.constexpr, STRIDE: tl.constexpr):
     """Load a weight."""
     return tl.load(at + tl.arange(0, N_IN)[:, None] * STRIDE + tl.arange(0, N_OUT)[None, :])
-
-
-@triton.jit
-def load_three(at, WIDTH: tl.constexpr):
-    """Load the weights of queries, keys and values, which lie side by side."""
-    query = load_matrix(at, WIDTH, WIDTH, 3 * WIDTH)
-    key = load_matrix(at + WIDTH, WIDTH, WIDTH, 3 * WIDTH)
-    return query, key, load_matrix(at + 2 * WIDTH, WIDTH, WIDTH, 3 * WIDTH)
 
 
 @triton.jit

@@ -130,18 +130,18 @@ def sums_kernel(
             total += tl.load(encoder_at + at, cells, 0.0)
         tl.store(out_at + column, tl.sum(total, 0) * factor, column < n_encoder)
     elif block < of_encoder + of_rest:
-        column = (block - of_encoder) * SUM_WIDE + tl.arange(0, SUM_WIDE)
-        total = tl.zeros((SUM_WIDE,), tl.float32)
+        wide_column = (block - of_encoder) * SUM_WIDE + tl.arange(0, SUM_WIDE)
+        wide_total = tl.zeros((SUM_WIDE,), tl.float32)
         for split in range(n_splits):
-            at = (split * n_members + member).to(tl.int64) * n_rest + column
-            total += tl.load(rest_at + at, column < n_rest, 0.0)
-        tl.store(out_at + n_encoder + column, total * factor, column < n_rest)
+            rest = (split * n_members + member).to(tl.int64) * n_rest + wide_column
+            wide_total += tl.load(rest_at + rest, wide_column < n_rest, 0.0)
+        tl.store(out_at + n_encoder + wide_column, wide_total * factor, wide_column < n_rest)
     else:
         for task in tl.static_range(3):
-            total = tl.zeros((SUM_WIDE,), tl.float32)
-            for first in range(0, n_parts, SUM_WIDE):
-                column = first + tl.arange(0, SUM_WIDE)
-                at = (task * n_members + member) * n_parts + column
-                total += tl.load(parts_at + at, column < n_parts, 0.0)
-            loss = tl.sum(total) * factor * tl.load(task_weight_at + task)
+            losses = tl.zeros((SUM_WIDE,), tl.float32)
+            for first_part in range(0, n_parts, SUM_WIDE):
+                part = first_part + tl.arange(0, SUM_WIDE)
+                parts = parts_at + (task * n_members + member) * n_parts + part
+                losses += tl.load(parts, part < n_parts, 0.0)
+            loss = tl.sum(losses) * factor * tl.load(task_weight_at + task)
             tl.store(sums_at + task * n_members + member, loss)
