@@ -18,11 +18,13 @@ from survtrace.ops.cuda.layer import (
     clipped,
     dot,
     load_biases,
+    load_side_by_side,
     load_weights,
+    rounded,
     rows_of_tile,
     selu,
     selu_slope,
-    store_matrix,
+    side_by_side,
 )
 
 SIZES = ["n_subjects", "n_tokens", "step", "n_blocks", "n_parameters", "n_table", "n_embedding"]
@@ -166,18 +168,15 @@ def encode_backward_kernel(
         at = parameters_at + n_embedding + layer * LAYER
         weights = load_weights(at, WIDTH, HIDDEN)
         biases = load_biases(at, WIDTH, HIDDEN)
-        w_query, w_key, w_value, w_mix, w_expand, w_contract = weights
+        _, _, _, w_mix, w_expand, w_contract = weights
         _, _, _, _, b_expand, _ = biases
-        dw_query = tl.zeros((WIDTH, WIDTH), tl.float32)
-        dw_key = tl.zeros((WIDTH, WIDTH), tl.float32)
-        dw_value = tl.zeros((WIDTH, WIDTH), tl.float32)
-        dw_mix = tl.zeros((WIDTH, WIDTH), tl.float32)
-        dw_expand = tl.zeros((WIDTH, HIDDEN), tl.float32)
+        w_projected = load_side_by_side(at, WIDTH)
+        # Gradients of weights, transposed where a weight has few inputs: tensor cores want rows.
+        dw_projected = tl.zeros((4 * WIDTH, WIDTH), tl.float32)
+        dw_mix = tl.zeros((4 * WIDTH, WIDTH), tl.float32)
+        dw_expand = tl.zeros((HIDDEN, WIDTH), tl.float32)
         dw_contract = tl.zeros((HIDDEN, WIDTH), tl.float32)
-        db_query = tl.zeros((WIDTH,), tl.float32)
-        db_key = tl.zeros((WIDTH,), tl.float32)
-        db_value = tl.zeros((WIDTH,), tl.float32)
-        db_mix = tl.zeros((WIDTH,), tl.float32)
+        db_projected = tl.zeros((4 * WIDTH,), tl.float32)
         db_expand = tl.zeros((HIDDEN,), tl.float32)
         db_contract = tl.zeros((WIDTH,), tl.float32)
         for block in range(program, n_blocks, n_programs):
@@ -188,47 +187,43 @@ def encode_backward_kernel(
             x = tl.load(tokens_at + layer * slot_size + index, cells, 0.0)
             y = tl.load(tokens_at + (layer + 1) * slot_size + index, cells, 0.0)
             d = tl.load(d_tokens_at + slot_size + index, cells, 0.0) * selu_slope(y)
-            inner = selu(dot(clipped(x, PRECISION), w_expand, PRECISION) + b_expand)
+            x_factor = rounded(clipped(x, PRECISION), PRECISION)
+            inner = rounded(selu(dot(x_factor, w_expand, PRECISION) + b_expand), PRECISION)
             dw_contract += dot(tl.trans(inner), d, PRECISION)
             db_contract += tl.sum(d, 0)
-            d_inner = dot(d, tl.trans(w_contract), PRECISION) * selu_slope(inner)
-            x_transposed = tl.trans(clipped(x, PRECISION))
-            dw_expand += dot(x_transposed, d_inner, PRECISION)
+            d_inner = dot(d, tl.trans(w_contract), PRECISION) * selu_slope(inner.to(tl.float32))
             db_expand += tl.sum(d_inner, 0)
+            d_inner = rounded(d_inner, PRECISION)
+            dw_expand += dot(tl.trans(d_inner), x_factor, PRECISION)
             dx = dot(d_inner, tl.trans(w_expand), PRECISION)
             query, key, value, attended, residual = attention_forward(
                 x, weights, biases, seen, WIDTH, HEADS, PRECISION
             )
             d = d * selu_slope(residual)
             dx += d
-            dw_mix += dot(tl.trans(attended), d, PRECISION)
-            db_mix += tl.sum(d, 0)
             d_attended = dot(d, tl.trans(w_mix), PRECISION)
             d_query, d_key, d_value = attention_backward(
                 query, key, value, d_attended, seen, WIDTH, HEADS, PRECISION
             )
-            dw_query += dot(x_transposed, d_query, PRECISION)
-            dw_key += dot(x_transposed, d_key, PRECISION)
-            dw_value += dot(x_transposed, d_value, PRECISION)
-            db_query += tl.sum(d_query, 0)
-            db_key += tl.sum(d_key, 0)
-            db_value += tl.sum(d_value, 0)
-            dx += dot(d_query, tl.trans(w_query), PRECISION)
-            dx += dot(d_key, tl.trans(w_key), PRECISION)
-            dx += dot(d_value, tl.trans(w_value), PRECISION)
+            d_projected = side_by_side(d_query, d_key, d_value, d, ROWS, WIDTH)
+            db_projected += tl.sum(d_projected, 0)
+            d_projected = rounded(d_projected, PRECISION)
+            dx += dot(d_projected, w_projected, PRECISION)
+            dw_projected += dot(tl.trans(d_projected), x_factor, PRECISION)
+            dw_mix += dot(tl.trans(d_projected), attended, PRECISION)
             tl.store(d_tokens_at + slot_size + index, dx, cells)
         to = partial_at + layer * LAYER
-        store_matrix(to, dw_query, WIDTH, WIDTH, 3 * WIDTH)
-        store_matrix(to + WIDTH, dw_key, WIDTH, WIDTH, 3 * WIDTH)
-        store_matrix(to + 2 * WIDTH, dw_value, WIDTH, WIDTH, 3 * WIDTH)
-        store_matrix(to + MIX, dw_mix, WIDTH, WIDTH, WIDTH)
-        store_matrix(to + EXPAND, dw_expand, WIDTH, HIDDEN, HIDDEN)
-        store_matrix(to + CONTRACT, dw_contract, HIDDEN, WIDTH, WIDTH)
-        tl.store(to + 3 * WIDTH * WIDTH + narrow, db_query)
-        tl.store(to + 3 * WIDTH * WIDTH + WIDTH + narrow, db_key)
-        tl.store(to + 3 * WIDTH * WIDTH + 2 * WIDTH + narrow, db_value)
-        tl.store(to + MIX + WIDTH * WIDTH + narrow, db_mix)
+        column, inputs = tl.arange(0, 4 * WIDTH), tl.arange(0, WIDTH)[None, :]
+        of, unit = column % 4, column // 4
+        projected = (of * WIDTH + unit)[:, None] + inputs * (3 * WIDTH)
+        tl.store(to + projected, dw_projected, (of < 3)[:, None])
+        tl.store(to + 3 * WIDTH * WIDTH + of * WIDTH + unit, db_projected, of < 3)
+        tl.store(to + MIX + inputs * WIDTH + unit[:, None], dw_mix, (of == 3)[:, None])
+        tl.store(to + MIX + WIDTH * WIDTH + unit, db_projected, of == 3)
+        expanded = to + EXPAND + inputs * HIDDEN + wide[:, None]
+        tl.store(expanded, dw_expand)
         tl.store(to + EXPAND + WIDTH * HIDDEN + wide, db_expand)
+        tl.store(to + CONTRACT + wide[:, None] * WIDTH + inputs, dw_contract)
         tl.store(to + CONTRACT + HIDDEN * WIDTH + narrow, db_contract)
         tl.debug_barrier()  # what was stored is read again, maybe by other threads of the program
     d_bias = tl.zeros((ROWS, WIDTH), tl.float32)

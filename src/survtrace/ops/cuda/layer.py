@@ -28,6 +28,14 @@ def dot(a, b, PRECISION: tl.constexpr):
 
 
 @triton.jit
+def rounded(x, PRECISION: tl.constexpr):
+    """Round numbers, as a product would, to halve the registers they take until then."""
+    if PRECISION == "half":
+        x = x.to(tl.float16)
+    return x
+
+
+@triton.jit
 def clipped(x, PRECISION: tl.constexpr):
     """Keep tokens, and so all that is computed of them, below the largest number of 16 bits."""
     if PRECISION == "half":
@@ -92,16 +100,15 @@ def attention_forward(
     attended = tl.zeros_like(query)
     for head in tl.static_range(HEADS):
         of_head = (tl.arange(0, WIDTH) // SIZE == head)[None, :]
-        shares, total = attention_shares(query, key, of_head, seen, SIZE, PRECISION)
-        averaged = dot(shares, tl.where(of_head, value, 0.0), PRECISION)
-        attended += averaged * (1 / total)[:, None]
+        shares = attention_shares(query, key, of_head, seen, SIZE, PRECISION)
+        attended += dot(shares, tl.where(of_head, value, 0.0), PRECISION)
     residual = selu(dot(attended, w_mix, PRECISION) + b_mix + x)
     return query, key, value, attended, residual
 
 
 @triton.jit
 def attention_shares(query, key, of_head, seen, SIZE: tl.constexpr, PRECISION: tl.constexpr):
-    """Attention of one head, (row, row), up to a factor for each row: their total.
+    """Attention of one head, (row, row).
 
     A tensor core multiplies whole tiles, which hold all heads and maybe several subjects: the
     features of other heads are set to zero, the scores between subjects to "never".
@@ -109,7 +116,7 @@ def attention_shares(query, key, of_head, seen, SIZE: tl.constexpr, PRECISION: t
     query = tl.where(of_head, query * (SIZE**-0.5 * TO_BASE_2), 0.0)
     scores = tl.where(seen, dot(query, tl.trans(key), PRECISION), FAR)
     shares = tl.exp2(scores - tl.max(scores, 1)[:, None])
-    return shares, tl.sum(shares, 1)
+    return rounded(shares * (1 / tl.sum(shares, 1))[:, None], PRECISION)
 
 
 @triton.jit
@@ -128,11 +135,11 @@ def attention_backward(
     d_query, d_key, d_value = tl.zeros_like(query), tl.zeros_like(query), tl.zeros_like(query)
     for head in tl.static_range(HEADS):
         of_head = (tl.arange(0, WIDTH) // SIZE == head)[None, :]
-        shares, total = attention_shares(query, key, of_head, seen, SIZE, PRECISION)
-        shares *= (1 / total)[:, None]
+        shares = attention_shares(query, key, of_head, seen, SIZE, PRECISION)
         d_head = tl.where(of_head, d, 0.0)
-        d_shares = dot(d_head, tl.trans(value), PRECISION)
-        d_scores = shares * (d_shares - tl.sum(shares * d_shares, 1)[:, None])
+        d_shares = dot(d_head, tl.trans(value), PRECISION) * shares.to(tl.float32)
+        d_scores = d_shares - shares.to(tl.float32) * tl.sum(d_shares, 1)[:, None]
+        d_scores = rounded(d_scores, PRECISION)
         d_query += dot(d_scores, tl.where(of_head, key * SIZE**-0.5, 0.0), PRECISION)
         d_key += dot(tl.trans(d_scores), tl.where(of_head, query * SIZE**-0.5, 0.0), PRECISION)
         d_value += dot(tl.trans(shares), d_head, PRECISION)
@@ -146,15 +153,28 @@ def load_matrix(at, N_IN: tl.constexpr, N_OUT: tl.constexpr, STRIDE: tl.constexp
 
 
 @triton.jit
-def load_row(at, SIZE: tl.constexpr):
-    """Load a bias."""
-    return tl.load(at + tl.arange(0, SIZE))[None, :]
+def load_side_by_side(at, WIDTH: tl.constexpr):
+    """Load the weights of queries, keys and values as `side_by_side` lays them, transposed."""
+    column, feature = tl.arange(0, 4 * WIDTH), tl.arange(0, WIDTH)
+    place = (column % 4 * WIDTH + column // 4)[:, None] + feature[None, :] * (3 * WIDTH)
+    return tl.load(at + place, (column % 4 < 3)[:, None], 0.0)
 
 
 @triton.jit
-def store_matrix(at, matrix, N_IN: tl.constexpr, N_OUT: tl.constexpr, STRIDE: tl.constexpr):
-    """Store the gradient of a weight."""
-    tl.store(at + tl.arange(0, N_IN)[:, None] * STRIDE + tl.arange(0, N_OUT)[None, :], matrix)
+def side_by_side(a, b, c, d, ROWS: tl.constexpr, WIDTH: tl.constexpr):
+    """Join four matrices: first the first column of each, then the second of each, ...
+
+    One product with the joined matrix takes the place of four that are too small for the tensor
+    cores; columns in turns, since a thread has the same columns of all four.
+    """
+    joined = tl.join(tl.join(a, c), tl.join(b, d))
+    return tl.reshape(joined, (ROWS, 4 * WIDTH))
+
+
+@triton.jit
+def load_row(at, SIZE: tl.constexpr):
+    """Load a bias."""
+    return tl.load(at + tl.arange(0, SIZE))[None, :]
 
 
 @triton.jit
