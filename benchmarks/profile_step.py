@@ -20,14 +20,15 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from survtrace.batch import Batch
+from survtrace.cohort.batch_source import EpochChunk
 from survtrace.losses.objective import Tasks
 from survtrace.network.assembly import Network, Shape
 from survtrace.training.history import History
 from survtrace.training.loop import ALONE, Plan, begin, tensor_cores
-from survtrace.training.step import N_WARM, GraphedStep, prepare_step
+from survtrace.training.step import N_TOGETHER, N_WARM, GraphedStep, prepare_step, take_steps
 
 RESULTS = Path(__file__).parent / "results"
-N_SUBJECTS, BATCH, N_REPLAYS = 286_000, 1024, 50
+N_SUBJECTS, BATCH, N_REPLAYS = 286_000, 1024, 5
 
 
 def network_shape(n_members: int) -> Shape:
@@ -70,7 +71,7 @@ def draw_cohort(shape: Shape, n: int, device: torch.device) -> Batch:
 
 
 def prepare(n_members: int, device: torch.device) -> Any:
-    """A step that replays a graph, as a function of nothing."""
+    """A replay of a graph of several steps, as a function of nothing."""
     shape = network_shape(n_members)
     network = Network(shape)
     network.initialise(list(range(n_members)))
@@ -82,27 +83,28 @@ def prepare(n_members: int, device: torch.device) -> Any:
     step = prepare_step(state, plan.clip_norm, ALONE)
     assert isinstance(step, GraphedStep)
     cohort = draw_cohort(shape, N_SUBJECTS, device)
-    subjects = torch.randint(0, N_SUBJECTS, (n_members, BATCH), device=device)
+    size = (N_WARM + N_TOGETHER, n_members, BATCH)
+    order = torch.randint(0, N_SUBJECTS, size, device=device)
     weight = torch.ones(3, device=device)
-    for _ in range(N_WARM + 2):
-        step(cohort, subjects, weight)
-    return lambda: step(cohort, subjects, weight)
+    take_steps(step, EpochChunk(cohort, order), weight)
+    chunk = EpochChunk(cohort, order[:N_TOGETHER])
+    return lambda: take_steps(step, chunk, weight)
 
 
 def measure(n_members: int, device: torch.device) -> dict[str, Any]:
     """Microseconds and launches of each kernel, a step."""
-    step = prepare(n_members, device)
+    replay, n_steps = prepare(n_members, device), N_REPLAYS * N_TOGETHER
     seconds = []
     for _ in range(5):
         torch.cuda.synchronize()
         began = time.perf_counter()
         for _ in range(N_REPLAYS):
-            step()
+            replay()
         torch.cuda.synchronize()
-        seconds.append((time.perf_counter() - began) / N_REPLAYS)
+        seconds.append((time.perf_counter() - began) / n_steps)
     with profile(activities=[ProfilerActivity.CUDA]) as profiled:
         for _ in range(N_REPLAYS):
-            step()
+            replay()
         torch.cuda.synchronize()
     launches: dict[str, list[float]] = defaultdict(list)
     for event in profiled.events():
@@ -111,8 +113,8 @@ def measure(n_members: int, device: torch.device) -> dict[str, Any]:
     kernels = [
         {
             "kernel": name,
-            "launches": round(len(times) / N_REPLAYS, 2),
-            "microseconds": round(sum(times) / N_REPLAYS, 2),
+            "launches": round(len(times) / n_steps, 2),
+            "microseconds": round(sum(times) / n_steps, 2),
         }
         for name, times in launches.items()
     ]

@@ -94,7 +94,7 @@ def encode_kernel(
         biased = valid & (token < (n_embedding - n_table) // WIDTH)
         bias_at = parameters_at + n_table + token[:, None] * WIDTH + feature
         x = tl.where(kept[:, None], x + tl.load(bias_at, biased[:, None], 0.0), 0.0)
-        tl.store(tokens_at + index, x, valid[:, None])
+        tl.store(tokens_at + index, clipped(x, PRECISION), valid[:, None])
         for layer in range(depth):
             at = parameters_at + n_embedding + layer * LAYER
             weights = load_weights(at, WIDTH, HIDDEN)
@@ -107,7 +107,8 @@ def encode_kernel(
             inner = selu(dot(clipped(x, PRECISION), w_expand, PRECISION) + b_expand)
             x = selu(dot(inner, w_contract, PRECISION) + b_contract + residual)
             slot = tl.minimum(layer + 1, n_slots - 1)
-            tl.store(tokens_at + slot * slot_size + index, x, valid[:, None])
+            slot_at = tokens_at + slot * slot_size
+            tl.store(slot_at + index, clipped(x, PRECISION), valid[:, None])
 
 
 @triton.jit(
@@ -167,17 +168,13 @@ def encode_backward_kernel(
         layer = depth - 1 - back
         at = parameters_at + n_embedding + layer * LAYER
         weights = load_weights(at, WIDTH, HIDDEN)
-        biases = load_biases(at, WIDTH, HIDDEN)
         _, _, _, w_mix, w_expand, w_contract = weights
-        _, _, _, _, b_expand, _ = biases
         w_projected = load_side_by_side(at, WIDTH)
         # Gradients of weights, transposed where a weight has few inputs: tensor cores want rows.
-        dw_projected = tl.zeros((4 * WIDTH, WIDTH), tl.float32)
+        dw_projected = tl.zeros((4 * WIDTH, 2 * WIDTH), tl.float32)
         dw_mix = tl.zeros((4 * WIDTH, WIDTH), tl.float32)
-        dw_expand = tl.zeros((HIDDEN, WIDTH), tl.float32)
+        dw_expand = tl.zeros((HIDDEN, 2 * WIDTH), tl.float32)
         dw_contract = tl.zeros((HIDDEN, WIDTH), tl.float32)
-        db_projected = tl.zeros((4 * WIDTH,), tl.float32)
-        db_expand = tl.zeros((HIDDEN,), tl.float32)
         db_contract = tl.zeros((WIDTH,), tl.float32)
         for block in range(program, n_blocks, n_programs):
             subject = block * (ROWS // step) + place
@@ -185,16 +182,18 @@ def encode_backward_kernel(
             index = (subject * n_tokens + token)[:, None] * WIDTH + feature
             cells = valid[:, None]
             x = tl.load(tokens_at + layer * slot_size + index, cells, 0.0)
-            y = tl.load(tokens_at + (layer + 1) * slot_size + index, cells, 0.0)
+            y = tl.load(tokens_at + (layer + 1) * slot_size + index, cells, 0.0).to(tl.float32)
             d = tl.load(d_tokens_at + slot_size + index, cells, 0.0) * selu_slope(y)
-            x_factor = rounded(clipped(x, PRECISION), PRECISION)
-            inner = rounded(selu(dot(x_factor, w_expand, PRECISION) + b_expand), PRECISION)
+            biases = load_biases(at, WIDTH, HIDDEN)
+            _, _, _, _, b_expand, _ = biases
+            # A column of ones beside each of the tokens': a product with it gives sums for biases.
+            x_and_one = tl.reshape(tl.join(x, tl.full(x.shape, 1.0, x.dtype)), (ROWS, 2 * WIDTH))
+            inner = rounded(selu(dot(x, w_expand, PRECISION) + b_expand), PRECISION)
             dw_contract += dot(tl.trans(inner), d, PRECISION)
             db_contract += tl.sum(d, 0)
             d_inner = dot(d, tl.trans(w_contract), PRECISION) * selu_slope(inner.to(tl.float32))
-            db_expand += tl.sum(d_inner, 0)
             d_inner = rounded(d_inner, PRECISION)
-            dw_expand += dot(tl.trans(d_inner), x_factor, PRECISION)
+            dw_expand += dot(tl.trans(d_inner), x_and_one, PRECISION)
             dx = dot(d_inner, tl.trans(w_expand), PRECISION)
             query, key, value, attended, residual = attention_forward(
                 x, weights, biases, seen, WIDTH, HEADS, PRECISION
@@ -206,23 +205,27 @@ def encode_backward_kernel(
                 query, key, value, d_attended, seen, WIDTH, HEADS, PRECISION
             )
             d_projected = side_by_side(d_query, d_key, d_value, d, ROWS, WIDTH)
-            db_projected += tl.sum(d_projected, 0)
             d_projected = rounded(d_projected, PRECISION)
             dx += dot(d_projected, w_projected, PRECISION)
-            dw_projected += dot(tl.trans(d_projected), x_factor, PRECISION)
+            dw_projected += dot(tl.trans(d_projected), x_and_one, PRECISION)
             dw_mix += dot(tl.trans(d_projected), attended, PRECISION)
             tl.store(d_tokens_at + slot_size + index, dx, cells)
         to = partial_at + layer * LAYER
         column, inputs = tl.arange(0, 4 * WIDTH), tl.arange(0, WIDTH)[None, :]
         of, unit = column % 4, column // 4
-        projected = (of * WIDTH + unit)[:, None] + inputs * (3 * WIDTH)
-        tl.store(to + projected, dw_projected, (of < 3)[:, None])
-        tl.store(to + 3 * WIDTH * WIDTH + of * WIDTH + unit, db_projected, of < 3)
+        # Gradients of weights in even columns, those of biases in the first odd one.
+        pair = tl.arange(0, 2 * WIDTH)[None, :]
+        even, first = pair % 2 == 0, pair == 1
+        of_weight = (of * WIDTH + unit)[:, None] + pair // 2 * (3 * WIDTH)
+        of_bias = 3 * WIDTH * WIDTH + (of * WIDTH + unit)[:, None]
+        tl.store(to + of_weight, dw_projected, even & (of < 3)[:, None])
+        tl.store(to + of_bias + 0 * pair, dw_projected, first & (of < 3)[:, None])
         tl.store(to + MIX + inputs * WIDTH + unit[:, None], dw_mix, (of == 3)[:, None])
-        tl.store(to + MIX + WIDTH * WIDTH + unit, db_projected, of == 3)
-        expanded = to + EXPAND + inputs * HIDDEN + wide[:, None]
-        tl.store(expanded, dw_expand)
-        tl.store(to + EXPAND + WIDTH * HIDDEN + wide, db_expand)
+        of_bias = MIX + WIDTH * WIDTH + unit[:, None]
+        tl.store(to + of_bias + 0 * pair, dw_projected, first & (of == 3)[:, None])
+        tl.store(to + EXPAND + pair // 2 * HIDDEN + wide[:, None], dw_expand, even | (wide < 0)[:, None])
+        of_bias = EXPAND + WIDTH * HIDDEN + wide[:, None]
+        tl.store(to + of_bias + 0 * pair, dw_expand, first | (wide < 0)[:, None])
         tl.store(to + CONTRACT + wide[:, None] * WIDTH + inputs, dw_contract)
         tl.store(to + CONTRACT + HIDDEN * WIDTH + narrow, db_contract)
         tl.debug_barrier()  # what was stored is read again, maybe by other threads of the program
@@ -233,7 +236,7 @@ def encode_backward_kernel(
         index = (subject * n_tokens + token)[:, None] * WIDTH + feature
         bits = tl.load(bits_at + (subject * n_tokens + token) * masked, valid, 0)
         cells = (valid & (bits.to(tl.int32) < threshold))[:, None]
-        d = tl.load(d_tokens_at + slot_size + index, cells, 0.0)
+        d = tl.load(d_tokens_at + slot_size + index, cells, 0.0).to(tl.float32)
         d = (d + tl.load(d_tokens_at + index, cells, 0.0)) * factor
         source = tl.load(subjects_at + subject, valid, 0).to(tl.int64) * n_tokens + token
         row = tl.load(rows_at + source, valid, 0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from survtrace.ops.cuda.layer import selu, selu_slope
+from survtrace.ops.cuda.layer import dot, rounded, selu, selu_slope
 
 NEGLIGIBLE = tl.constexpr(-10.0)  # logits below have hazards next to nothing
 SIZES = ["n_subjects", "n_flat", "n_parameters", "n_slots", "n_causes", "n_intervals"]
@@ -68,9 +68,14 @@ def heads_kernel(
     subjects_at += member.to(tl.int64) * n_subjects * has_outcome
     subject, unit = program * SUBJECTS + tl.arange(0, SUBJECTS), tl.arange(0, HIDDEN)
     valid = subject < n_subjects
-    place = (member.to(tl.int64) * n_subjects + subject)[:, None]  # of a subject among all members'
+    place = subject[:, None]
     cells = valid[:, None] & (unit < HIDDEN)[None, :]
+    # Large numbers are added to pointers once; 32 bits suffice for what is added to them later.
+    before = member.to(tl.int64) * n_subjects
     slot_size = tl.num_programs(0) * n_subjects.to(tl.int64) * n_flat
+    tokens_at += before * n_flat
+    d_tokens_at += before * n_flat
+    logits_at += before * n_causes * n_intervals
     chunk, n_chunks = tl.arange(0, CHUNK), tl.cdiv(n_flat, CHUNK)
     unit_row, column = unit[None, :], tl.arange(0, OUTPUTS)
 
@@ -81,15 +86,16 @@ def heads_kernel(
         number = (k - embedded * n_chunks) * CHUNK + chunk
         slot_at = tokens_at + (1 - embedded) * (n_slots - 1) * slot_size
         within = number < n_flat
-        x = tl.load(slot_at + place * n_flat + number[None, :], valid[:, None] & within[None, :], 0.0)
+        cell = place * n_flat + number[None, :]
+        tokens = tl.load(slot_at + cell, valid[:, None] & within[None, :], 0.0)
         row = align + (embedded * n_flat + number) * HIDDEN
         w = tl.load(parameters_at + row[:, None] + unit_row, within[:, None], 0.0)
-        aligned = tl.dot(x, w, aligned, input_precision=PRECISION)
+        aligned += dot(tokens, w, PRECISION)
     aligned += tl.load(parameters_at + align + 2 * n_flat * HIDDEN + unit)[None, :]
     representation = selu(aligned)
     bits = tl.load(bits_at + (subject[:, None] * HIDDEN + unit_row) * masked, cells, 0)
     kept = bits.to(tl.int32) < threshold
-    x = tl.where(kept, representation * scale, 0.0)
+    x = rounded(tl.where(kept, representation * scale, 0.0), PRECISION)
 
     # What happened to the subjects.
     source = tl.load(subjects_at + subject * has_outcome, valid, 0).to(tl.int64) * has_outcome
@@ -104,6 +110,8 @@ def heads_kernel(
     n_heads = n_causes + 2 * TRAIN
     n_features = (1 + INNER * n_heads) * HIDDEN
     n_deltas = n_features + n_heads * OUTPUTS
+    features_at += before * n_features
+    deltas_at += before * n_deltas
     if TRAIN:
         tl.store(features_at + place * n_features + unit_row, x, cells)
     dx = tl.zeros((SUBJECTS, HIDDEN), tl.float32)
@@ -119,20 +127,21 @@ def heads_kernel(
         hidden = x
         inner_kept = kept
         if INNER:
-            w_inner = tl.load(at + unit[:, None] * HIDDEN + unit_row)
-            inner = tl.dot(x, w_inner, input_precision=PRECISION)
+            w_inner = rounded(tl.load(at + unit[:, None] * HIDDEN + unit_row), PRECISION)
+            inner = dot(x, w_inner, PRECISION)
             inner += tl.load(at + HIDDEN * HIDDEN + unit)[None, :]
             at += (HIDDEN + 1) * HIDDEN
             bit = subject[:, None] * (n_heads * HIDDEN) + head * HIDDEN + unit_row
             inner_bits = tl.load(inner_bits_at + bit * masked, cells, 0)
             inner_kept = (inner_bits.to(tl.int32) < threshold) & (inner > 0)
-            hidden = tl.where(inner_kept, inner * scale, 0.0)
+            hidden = rounded(tl.where(inner_kept, inner * scale, 0.0), PRECISION)
             if TRAIN:
                 first = (1 + head) * HIDDEN
                 tl.store(features_at + place * n_features + first + unit_row, hidden, cells)
         used = column < n_out
         w_outer = tl.load(at + unit[:, None] * n_out + column[None, :], used[None, :], 0.0)
-        output = tl.dot(hidden, w_outer, input_precision=PRECISION)
+        w_outer = rounded(w_outer, PRECISION)
+        output = dot(hidden, w_outer, PRECISION)
         output += tl.load(at + HIDDEN * n_out + column, used, 0.0)[None, :]
         common = tl.where(task == 0, proportional / n_out, 0.0)
         logit = output + common * tl.sum(output, 1)[:, None]
@@ -169,15 +178,18 @@ def heads_kernel(
             d_output = d_logit + tl.where(used_cells, common * tl.sum(d_logit, 1)[:, None], 0.0)
             d_output_at = deltas_at + place * n_deltas + n_features + head * OUTPUTS + j
             tl.store(d_output_at, d_output, valid[:, None] & (column < OUTPUTS)[None, :])
-            d_hidden = tl.dot(d_output, tl.trans(w_outer), input_precision=PRECISION)
+            d_hidden = dot(d_output, tl.trans(w_outer), PRECISION)
             if INNER:
                 d_hidden = tl.where(inner_kept, d_hidden * scale, 0.0)
                 first = (1 + head) * HIDDEN
                 tl.store(deltas_at + place * n_deltas + first + unit_row, d_hidden, cells)
-                dx = tl.dot(d_hidden, tl.trans(w_inner), dx, input_precision=PRECISION)
+                dx += dot(d_hidden, tl.trans(w_inner), PRECISION)
             else:
                 dx += d_hidden
-    at, part = parts_at + member * tl.num_programs(1) + program, tl.num_programs(0) * tl.num_programs(1)
+    at, part = (
+        parts_at + member * tl.num_programs(1) + program,
+        tl.num_programs(0) * tl.num_programs(1),
+    )
     tl.store(at, survival)
     if TRAIN:
         tl.store(at + part, mortality)
@@ -190,7 +202,7 @@ def heads_kernel(
             within = number < n_flat
             row = align + (embedded * n_flat + number) * HIDDEN
             w = tl.load(parameters_at + row[:, None] + unit_row, within[:, None], 0.0)
-            d = tl.dot(d_aligned, tl.trans(w), input_precision=PRECISION)
+            d = dot(d_aligned, tl.trans(w), PRECISION)
             d_at = d_tokens_at + (1 - embedded) * slot_size + place * n_flat + number[None, :]
             tl.store(d_at, d, valid[:, None] & within[None, :])
 

@@ -13,7 +13,6 @@ from survtrace.ops.cuda.encoder import encode_backward_kernel, encode_kernel
 from survtrace.ops.cuda.heads import heads_kernel
 from survtrace.ops.cuda.launch import Launch
 from survtrace.ops.cuda.products import (
-    N_INPUTS,
     SUM_COLUMNS,
     SUM_WIDE,
     products_kernel,
@@ -22,11 +21,11 @@ from survtrace.ops.cuda.products import (
 from survtrace.ops.cuda.sizes import Sizes
 
 # In training factors are rounded to ten bits; in prediction each is split in two such numbers.
-TRAINING, PREDICTION, ENCODER = "tf32", "tf32x3", "half"
+TRAINING, PREDICTION = "half", "tf32x3"
 # Programs that go back through the encoder: each writes a gradient of all its weights.
 N_BACKWARD = 528
 N_FORWARD = 4096
-N_PRODUCTS = 512
+N_PRODUCTS, N_INPUTS = 1024, 32  # programs of products, inputs of a layer in each
 KEEP_ALL = 2**15  # a threshold above all sixteen-bit numbers
 
 
@@ -65,6 +64,11 @@ def tile_of_one(n_tokens: int) -> Tile:
     return Tile(rows, rows, max(1, rows // 32))
 
 
+def stored_dtype() -> torch.dtype:
+    """What training stores for products that round it to half precision anyway."""
+    return torch.float16 if TRAINING == "half" else torch.float32
+
+
 def keep_all(like: Tensor) -> Dropped:
     """No dropout; the bits are not looked at."""
     bits = torch.empty(1, dtype=torch.int16, device=like.device)
@@ -86,7 +90,9 @@ def forward(
     training = zeroed is not None
     tile = packed_tile(shape.n_tokens) if training else tile_of_one(shape.n_tokens)
     n_blocks = tile.n_blocks(n_subjects)
-    tokens = torch.empty(n_slots, n_members, n_subjects, sizes.n_flat, device=flat.device)
+    size = (n_slots, n_members, n_subjects, sizes.n_flat)
+    dtype = stored_dtype() if training else torch.float32
+    tokens = torch.empty(size, dtype=dtype, device=flat.device)
     launch = Launch(
         encode_kernel,
         (n_members, min(n_blocks, max(1, N_FORWARD // n_members))),
@@ -95,7 +101,7 @@ def forward(
         + (sizes.n_parameters, sizes.n_table, sizes.n_embedding)
         + (dropped.token_threshold, int(dropped.active[0]), shape.depth, n_slots)
         + (sizes.n_embedding if training else 0, shape.width, shape.hidden, shape.n_heads)
-        + (tile.rows, ENCODER if training else PREDICTION),
+        + (tile.rows, TRAINING if training else PREDICTION),
         {"num_warps": tile.n_warps, "num_stages": 1},
     )
     return launch, tokens
@@ -118,19 +124,20 @@ def gradient_launches(
     n_features = (1 + sizes.inner * (shape.n_causes + 2)) * shape.hidden
     n_deltas = n_features + (shape.n_causes + 2) * sizes.n_outputs
 
-    def empty(*size: int) -> Tensor:
-        return torch.empty(size, device=flat.device)
+    def empty(*size: int, dtype: torch.dtype = torch.float32) -> Tensor:
+        return torch.empty(size, dtype=dtype, device=flat.device)
 
-    features = empty(n_members, n_subjects, n_features)
-    deltas = empty(n_members, n_subjects, n_deltas)
-    d_tokens = empty(2, n_members, n_subjects, n_flat)
+    dtype = stored_dtype()
+    features = empty(n_members, n_subjects, n_features, dtype=dtype)
+    deltas = empty(n_members, n_subjects, n_deltas, dtype=dtype)
+    d_tokens = empty(2, n_members, n_subjects, n_flat, dtype=dtype)
     n_programs = triton.cdiv(n_subjects, 16)
     parts, summed = empty(3, n_members, n_programs), empty(3, n_members)
     written = (features, deltas, d_tokens, parts, flat)
     heads = _heads(sizes, flat, tokens, cohort, subjects, task_weight, dropped, written, train=True)
 
-    of_layer = triton.cdiv(shape.hidden, N_INPUTS.value)
-    n_jobs = 2 * triton.cdiv(n_flat, N_INPUTS.value)
+    of_layer = triton.cdiv(shape.hidden, N_INPUTS)
+    n_jobs = 2 * triton.cdiv(n_flat, N_INPUTS)
     n_jobs += (1 + sizes.inner) * (shape.n_causes + 2) * of_layer
     n_splits = max(1, min(triton.cdiv(n_subjects, 64), N_PRODUCTS // (n_jobs * n_members), 8))
     per_split = triton.cdiv(n_subjects, n_splits * 64) * 64
@@ -140,7 +147,7 @@ def gradient_launches(
         (n_members, n_jobs, n_splits),
         (tokens, features, deltas, rest, n_subjects, n_flat, shape.depth + 1)
         + (shape.n_causes, shape.n_intervals, per_split, shape.hidden, sizes.n_outputs)
-        + (sizes.inner, max(shape.hidden, sizes.n_outputs), 64, TRAINING),
+        + (sizes.inner, max(shape.hidden, sizes.n_outputs), N_INPUTS, 64, TRAINING),
     )
 
     tile = packed_tile(shape.n_tokens)
@@ -154,7 +161,7 @@ def gradient_launches(
         + (n_subjects, shape.n_tokens, tile.step, n_blocks)
         + (sizes.n_parameters, sizes.n_table, sizes.n_embedding)
         + (dropped.token_threshold, int(dropped.active[0]), shape.depth, 1 / n_subjects)
-        + (shape.width, shape.hidden, shape.n_heads, tile.rows, ENCODER),
+        + (shape.width, shape.hidden, shape.n_heads, tile.rows, TRAINING),
         {"num_warps": tile.n_warps, "num_stages": 1},
     )
     n_sums = triton.cdiv(sizes.n_encoder, SUM_COLUMNS.value)

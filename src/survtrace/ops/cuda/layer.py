@@ -91,8 +91,8 @@ def attention_forward(
 ):
     """Queries, keys, values, what they attend to, and SELU of its mixture and the tokens."""
     SIZE: tl.constexpr = WIDTH // HEADS
-    w_query, w_key, w_value, w_mix, w_expand, w_contract = weights
-    b_query, b_key, b_value, b_mix, b_expand, b_contract = biases
+    w_query, w_key, w_value, w_mix, _, _ = weights
+    b_query, b_key, b_value, b_mix, _, _ = biases
     factor = clipped(x, PRECISION)
     query = dot(factor, w_query, PRECISION) + b_query
     key = dot(factor, w_key, PRECISION) + b_key

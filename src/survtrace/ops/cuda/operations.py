@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -83,3 +84,28 @@ def draw(network: Network, n_subjects: int) -> Dropped:
             bits, _ = network.head_dropout.draw((n_subjects, n_units), device)
             dropped = dropped._replace(inner=bits)
     return dropped
+
+
+def prepare(shape: Shape, device: torch.device) -> None:
+    """Compile all kernels of such a network, side by side; the numbers of its rows may differ."""
+    n, sizes = 2, sizes_of(shape)
+
+    def zeros(*size: int, dtype: torch.dtype = torch.float32) -> Tensor:
+        return torch.zeros(size, dtype=dtype, device=device)
+
+    rows, whole = zeros(n, shape.n_tokens, dtype=torch.int32), zeros(n, dtype=torch.int64)
+    values, number, ips = zeros(n, shape.n_tokens), zeros(n), zeros(n, shape.n_causes)
+    cohort = Batch(rows, values, whole, number, whole, number, number, ips)
+    subjects, flat, average = whole.view(1, n), zeros(1, sizes.n_parameters), zeros()
+    moments = {"step": average, "exp_avg": flat, "exp_avg_sq": flat}
+    rates = {"lr": 0.0, "weight_decay": 0.0, "betas": (0.9, 0.999), "eps": 1e-8}
+    running = SimpleNamespace(average=flat, n_steps=average, window=1.0)
+    training = (sizes, flat, cohort, subjects, zeros(3), keep_all(flat), flat)
+    compile_all(
+        [
+            *gradient_launches(*training)[0],
+            *survival_launches(sizes, flat, cohort, subjects)[0],
+            *update_launches(flat, flat, moments, rates, running, 1.0),
+        ],
+        device,
+    )

@@ -9,8 +9,9 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from survtrace.ops.cuda.layer import dot
+
 SIZES = ["n_subjects", "n_flat", "n_slots", "n_causes", "n_intervals", "per_split"]
-N_INPUTS = tl.constexpr(32)  # inputs of a layer, in one program
 SUM_ROWS = tl.constexpr(128)
 SUM_COLUMNS = tl.constexpr(64)
 SUM_WIDE = tl.constexpr(1024)
@@ -32,6 +33,7 @@ def products_kernel(
     OUTPUTS: tl.constexpr,
     INNER: tl.constexpr,
     WIDE: tl.constexpr,
+    N_INPUTS: tl.constexpr,
     SUBJECTS: tl.constexpr,
     PRECISION: tl.constexpr,
 ):
@@ -59,6 +61,7 @@ def products_kernel(
         tl.num_programs(0) * n_subjects.to(tl.int64) * n_flat
     )
     input_at += first_place * n_flat
+    deltas_at += first_place * n_deltas
     n_inputs, stride, delta, n_out = n_flat, n_flat, 0, HIDDEN
     weight, bias = embedded * n_flat * HIDDEN, 2 * n_flat * HIDDEN
     n_summed = tl.where(job == 0, n_out, 0)
@@ -86,10 +89,10 @@ def products_kernel(
         valid = (subject < last)[:, None]
         inputs = valid & (number < n_inputs)[None, :]
         x = tl.load(input_at + subject[:, None] * stride + number[None, :], inputs, 0.0)
-        place = (first_place + subject)[:, None] * n_deltas + delta
+        place = subject[:, None] * n_deltas + delta
         d = tl.load(deltas_at + place + column[None, :], valid & (column < n_out)[None, :], 0.0)
-        product = tl.dot(tl.trans(x), d, product, input_precision=PRECISION)
-        deltas += d
+        product += dot(tl.trans(x), d, PRECISION)
+        deltas += d.to(tl.float32)
     used = (number < n_inputs)[:, None] & (column < n_out)[None, :]
     to = partial_at + weight + number[:, None] * n_out + column[None, :]
     tl.store(to, product, used)
