@@ -99,13 +99,9 @@ def encode_kernel(
             at = parameters_at + n_embedding + layer * LAYER
             weights = load_weights(at, WIDTH, HIDDEN)
             biases = load_biases(at, WIDTH, HIDDEN)
-            _, _, _, _, w_expand, w_contract = weights
-            _, _, _, _, b_expand, b_contract = biases
-            _, _, _, _, residual = attention_forward(
-                x, weights, biases, seen, WIDTH, HEADS, PRECISION
-            )
-            inner = selu(dot(clipped(x, PRECISION), w_expand, PRECISION) + b_expand)
-            x = selu(dot(inner, w_contract, PRECISION) + b_contract + residual)
+            attention = attention_forward(x, weights, biases, seen, WIDTH, HEADS, PRECISION)
+            inner = selu(dot(clipped(x, PRECISION), weights[4], PRECISION) + biases[4])
+            x = selu(dot(inner, weights[5], PRECISION) + biases[5] + attention[4])
             slot = tl.minimum(layer + 1, n_slots - 1)
             slot_at = tokens_at + slot * slot_size
             tl.store(slot_at + index, clipped(x, PRECISION), valid[:, None])
@@ -168,7 +164,7 @@ def encode_backward_kernel(
         layer = depth - 1 - back
         at = parameters_at + n_embedding + layer * LAYER
         weights = load_weights(at, WIDTH, HIDDEN)
-        _, _, _, w_mix, w_expand, w_contract = weights
+        w_mix, w_expand, w_contract = weights[3], weights[4], weights[5]
         w_projected = load_side_by_side(at, WIDTH)
         # Gradients of weights, transposed where a weight has few inputs: tensor cores want rows.
         dw_projected = tl.zeros((4 * WIDTH, 2 * WIDTH), tl.float32)
@@ -185,10 +181,9 @@ def encode_backward_kernel(
             y = tl.load(tokens_at + (layer + 1) * slot_size + index, cells, 0.0).to(tl.float32)
             d = tl.load(d_tokens_at + slot_size + index, cells, 0.0) * selu_slope(y)
             biases = load_biases(at, WIDTH, HIDDEN)
-            _, _, _, _, b_expand, _ = biases
             # A column of ones beside each of the tokens': a product with it gives sums for biases.
             x_and_one = tl.reshape(tl.join(x, tl.full(x.shape, 1.0, x.dtype)), (ROWS, 2 * WIDTH))
-            inner = rounded(selu(dot(x, w_expand, PRECISION) + b_expand), PRECISION)
+            inner = rounded(selu(dot(x, w_expand, PRECISION) + biases[4]), PRECISION)
             dw_contract += dot(tl.trans(inner), d, PRECISION)
             db_contract += tl.sum(d, 0)
             d_inner = dot(d, tl.trans(w_contract), PRECISION) * selu_slope(inner.to(tl.float32))
