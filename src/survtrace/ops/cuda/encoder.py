@@ -218,7 +218,9 @@ def encode_backward_kernel(
         tl.store(to + MIX + inputs * WIDTH + unit[:, None], dw_mix, (of == 3)[:, None])
         of_bias = MIX + WIDTH * WIDTH + unit[:, None]
         tl.store(to + of_bias + 0 * pair, dw_projected, first & (of == 3)[:, None])
-        tl.store(to + EXPAND + pair // 2 * HIDDEN + wide[:, None], dw_expand, even | (wide < 0)[:, None])
+        tl.store(
+            to + EXPAND + pair // 2 * HIDDEN + wide[:, None], dw_expand, even | (wide < 0)[:, None]
+        )
         of_bias = EXPAND + WIDTH * HIDDEN + wide[:, None]
         tl.store(to + of_bias + 0 * pair, dw_expand, first | (wide < 0)[:, None])
         tl.store(to + CONTRACT + wide[:, None] * WIDTH + inputs, dw_contract)

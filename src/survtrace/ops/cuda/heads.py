@@ -133,7 +133,8 @@ def heads_kernel(
             at += (HIDDEN + 1) * HIDDEN
             bit = subject[:, None] * (n_heads * HIDDEN) + head * HIDDEN + unit_row
             inner_bits = tl.load(inner_bits_at + bit * masked, cells, 0)
-            inner_kept = (inner_bits.to(tl.int32) < threshold) & (inner > 0)
+            # What is no number is not below zero, and stays.
+            inner_kept = (inner_bits.to(tl.int32) < threshold) & ((inner <= 0) == 0)
             hidden = rounded(tl.where(inner_kept, inner * scale, 0.0), PRECISION)
             if TRAIN:
                 first = (1 + head) * HIDDEN
@@ -212,6 +213,8 @@ def softplus(x):
     """The function log(1 + exp(x)) and its slope; no exponential of a positive number overflows."""
     small = tl.exp(-tl.abs(x))
     slope = tl.where(x > 0, 1 / (1 + small), small / (1 + small))
-    # Triton has no log1p; for a small number s, log(1 + s) = s (1 - s / 2) to the last digit.
-    logarithm = tl.where(small < 1e-4, small * (1 - small / 2), tl.log(1 + small))
+    # Triton has no log1p; in log(1 + s) s / ((1 + s) - 1) the rounding of 1 + s cancels.
+    above = 1 + small
+    logarithm = tl.log(above) * (small / tl.where(above == 1, 1.0, above - 1))
+    logarithm = tl.where(above == 1, small, logarithm)
     return tl.maximum(x, 0.0) + logarithm, slope

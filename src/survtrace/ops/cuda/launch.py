@@ -15,7 +15,7 @@ class Launch(NamedTuple):
     kernel: Any
     grid: tuple[int, ...]
     arguments: tuple[Any, ...]
-    options: dict[str, Any] = {}
+    options: dict[str, Any]
 
 
 def run(launches: Iterable[Launch], device: torch.device) -> None:

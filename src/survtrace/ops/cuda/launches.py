@@ -96,12 +96,22 @@ def forward(
     launch = Launch(
         encode_kernel,
         (n_members, min(n_blocks, max(1, N_FORWARD // n_members))),
-        (flat, rows, values, subjects, dropped.tokens, tokens, flat if zeroed is None else zeroed)
-        + (n_subjects, shape.n_tokens, tile.step, n_blocks)
-        + (sizes.n_parameters, sizes.n_table, sizes.n_embedding)
-        + (dropped.token_threshold, int(dropped.active[0]), shape.depth, n_slots)
-        + (sizes.n_embedding if training else 0, shape.width, shape.hidden, shape.n_heads)
-        + (tile.rows, TRAINING if training else PREDICTION),
+        (
+            *(
+                flat,
+                rows,
+                values,
+                subjects,
+                dropped.tokens,
+                tokens,
+                flat if zeroed is None else zeroed,
+            ),
+            *(n_subjects, shape.n_tokens, tile.step, n_blocks),
+            *(sizes.n_parameters, sizes.n_table, sizes.n_embedding),
+            *(dropped.token_threshold, int(dropped.active[0]), shape.depth, n_slots),
+            *(sizes.n_embedding if training else 0, shape.width, shape.hidden, shape.n_heads),
+            *(tile.rows, TRAINING if training else PREDICTION),
+        ),
         {"num_warps": tile.n_warps, "num_stages": 1},
     )
     return launch, tokens
@@ -145,9 +155,12 @@ def gradient_launches(
     products = Launch(
         products_kernel,
         (n_members, n_jobs, n_splits),
-        (tokens, features, deltas, rest, n_subjects, n_flat, shape.depth + 1)
-        + (shape.n_causes, shape.n_intervals, per_split, shape.hidden, sizes.n_outputs)
-        + (sizes.inner, max(shape.hidden, sizes.n_outputs), N_INPUTS, 64, TRAINING),
+        (
+            *(tokens, features, deltas, rest, n_subjects, n_flat, shape.depth + 1),
+            *(shape.n_causes, shape.n_intervals, per_split, shape.hidden, sizes.n_outputs),
+            *(sizes.inner, max(shape.hidden, sizes.n_outputs), N_INPUTS, 64, TRAINING),
+        ),
+        {},
     )
 
     tile = packed_tile(shape.n_tokens)
@@ -157,11 +170,13 @@ def gradient_launches(
     backward = Launch(
         encode_backward_kernel,
         (n_members, n_backward),
-        (flat, *source, dropped.tokens, tokens, d_tokens, of_encoder, out)
-        + (n_subjects, shape.n_tokens, tile.step, n_blocks)
-        + (sizes.n_parameters, sizes.n_table, sizes.n_embedding)
-        + (dropped.token_threshold, int(dropped.active[0]), shape.depth, 1 / n_subjects)
-        + (shape.width, shape.hidden, shape.n_heads, tile.rows, TRAINING),
+        (
+            *(flat, *source, dropped.tokens, tokens, d_tokens, of_encoder, out),
+            *(n_subjects, shape.n_tokens, tile.step, n_blocks),
+            *(sizes.n_parameters, sizes.n_table, sizes.n_embedding),
+            *(dropped.token_threshold, int(dropped.active[0]), shape.depth, 1 / n_subjects),
+            *(shape.width, shape.hidden, shape.n_heads, tile.rows, TRAINING),
+        ),
         {"num_warps": tile.n_warps, "num_stages": 1},
     )
     n_sums = triton.cdiv(sizes.n_encoder, SUM_COLUMNS.value)
@@ -169,8 +184,19 @@ def gradient_launches(
     sums = Launch(
         sums_kernel,
         (n_members, n_sums),
-        (of_encoder, rest, parts, task_weight, out, summed, sizes.n_parameters, sizes.n_embedding)
-        + (sizes.n_encoder, n_backward, sizes.n_rest, n_splits, n_programs, 1 / n_subjects),
+        (
+            *(
+                of_encoder,
+                rest,
+                parts,
+                task_weight,
+                out,
+                summed,
+                sizes.n_parameters,
+                sizes.n_embedding,
+            ),
+            *(sizes.n_encoder, n_backward, sizes.n_rest, n_splits, n_programs, 1 / n_subjects),
+        ),
         {"num_warps": 8},
     )
     return [encode, heads, products, backward, sums], summed
@@ -227,11 +253,20 @@ def _heads(
     return Launch(
         heads_kernel,
         (n_members, triton.cdiv(n_subjects, 16)),
-        (flat, tokens, cohort.interval if subjects is None else subjects, *outcome, task_weight)
-        + (dropped.representation, dropped.inner, *written, n_subjects, n_flat)
-        + (sizes.n_parameters, n_slots, shape.n_causes, shape.n_intervals)
-        + (sizes.align, sizes.align + sizes.n_align, float(shape.proportional))
-        + (dropped.threshold, float(dropped.scale), int(dropped.active[1]))
-        + (int(subjects is not None), shape.hidden, sizes.n_outputs, sizes.inner, train, 16, 64)
-        + (TRAINING if train else PREDICTION,),
+        (
+            *(
+                flat,
+                tokens,
+                cohort.interval if subjects is None else subjects,
+                *outcome,
+                task_weight,
+            ),
+            *(dropped.representation, dropped.inner, *written, n_subjects, n_flat),
+            *(sizes.n_parameters, n_slots, shape.n_causes, shape.n_intervals),
+            *(sizes.align, sizes.align + sizes.n_align, float(shape.proportional)),
+            *(dropped.threshold, float(dropped.scale), int(dropped.active[1])),
+            *(int(subjects is not None), shape.hidden, sizes.n_outputs, sizes.inner, train, 16, 64),
+            TRAINING if train else PREDICTION,
+        ),
+        {},
     )

@@ -179,8 +179,9 @@ def load_row(at, SIZE: tl.constexpr):
 
 @triton.jit
 def selu(x):
-    """Compute SELU."""
-    return tl.where(x > 0, SCALE * x, LOW * tl.exp2(tl.minimum(x, 0.0) * TO_BASE_2) - LOW)
+    """Compute SELU; a minimum would make a number of what is none."""
+    below = tl.where(x > 0, 0.0, x)
+    return tl.where(x > 0, SCALE * x, LOW * tl.exp2(below * TO_BASE_2) - LOW)
 
 
 @triton.jit

@@ -36,12 +36,16 @@ def update_launches(
             norm_kernel,
             (n_members, N_SUMS),
             (gradient, squares, n_steps, average.n_steps, n_parameters, SIZE),
+            {},
         ),
         Launch(
             update_kernel,
             (n_members, triton.cdiv(n_parameters, SIZE)),
-            (*tensors, average.average, n_steps, average.n_steps, squares, n_parameters)
-            + (float(clip_norm), *map(float, rates), 1 / average.window, N_SUMS, SIZE),
+            (
+                *(*tensors, average.average, n_steps, average.n_steps, squares, n_parameters),
+                *(float(clip_norm), *map(float, rates), 1 / average.window, N_SUMS, SIZE),
+            ),
+            {},
         ),
     ]
 
