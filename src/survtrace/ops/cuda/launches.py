@@ -23,7 +23,7 @@ from survtrace.ops.cuda.sizes import Sizes
 # In training factors are rounded to ten bits; in prediction each is split in two such numbers.
 TRAINING, PREDICTION = "half", "tf32x3"
 # Programs that go back through the encoder: each writes a gradient of all its weights.
-N_BACKWARD = 528
+N_BACKWARD = 264
 N_FORWARD = 4096
 N_PRODUCTS, N_INPUTS = 1024, 32  # programs of products, inputs of a layer in each
 KEEP_ALL = 2**15  # a threshold above all sixteen-bit numbers
