@@ -13,9 +13,9 @@ from jaxtyping import install_import_hook
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Most tests compare bits, which one kind of device gives: the processor, as on a machine without a
-# GPU, in their child processes too. Those of the kernels for GPUs see the GPU in a run of their own,
-# with SURVTRACE_TEST_GPU=1: `make test` does both.
+# Most tests compare bits, and those of one kind of device: they run as on a machine without a GPU,
+# in their child processes too. Tests of the kernels for GPUs see the GPU in a run of their own, with
+# SURVTRACE_TEST_GPU=1: `make test` does both.
 if os.environ.get("SURVTRACE_TEST_GPU") != "1":
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
