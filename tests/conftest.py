@@ -14,8 +14,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Most tests compare bits, and those of one kind of device: they run as on a machine without a GPU,
-# in their child processes too. Tests of the kernels for GPUs see the GPU in a run of their own, with
-# SURVTRACE_TEST_GPU=1: `make test` does both.
+# in their child processes too. Tests of the kernels for GPUs see the GPU in a run of their own,
+# with SURVTRACE_TEST_GPU=1: `make test` does both.
 if os.environ.get("SURVTRACE_TEST_GPU") != "1":
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
