@@ -7,6 +7,7 @@ from jaxtyping import Bool
 from torch import Tensor, nn
 
 from survtrace.network.assembly import Network
+from survtrace.training.adamw import AdamW
 from survtrace.training.early_stopping import EarlyStopping
 from survtrace.training.flat_parameters import RunningAverage, hold
 from survtrace.training.history import History
@@ -18,7 +19,7 @@ class State:
 
     network: Network
     flat_parameters: nn.Parameter
-    optimiser: torch.optim.Optimizer
+    optimiser: AdamW
     average: RunningAverage
     stopping: EarlyStopping
     history: History
