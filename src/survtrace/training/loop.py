@@ -13,10 +13,9 @@ from survtrace.cohort.batch_source import BatchSource
 from survtrace.errors import TrainingError, warn
 from survtrace.losses.objective import Tasks, task_weights
 from survtrace.network.assembly import Network, Shape
-from survtrace.training.adamw import AdamW
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.early_stopping import EarlyStopping
-from survtrace.training.flat_parameters import RunningAverage, gather_parameters, release
+from survtrace.training.flat_parameters import AdamW, RunningAverage, gather_parameters, release
 from survtrace.training.history import History, progress_bar
 from survtrace.training.process_group import ProcessGroup
 from survtrace.training.state import State

@@ -7,9 +7,8 @@ from jaxtyping import Bool
 from torch import Tensor, nn
 
 from survtrace.network.assembly import Network
-from survtrace.training.adamw import AdamW
 from survtrace.training.early_stopping import EarlyStopping
-from survtrace.training.flat_parameters import RunningAverage, hold
+from survtrace.training.flat_parameters import AdamW, RunningAverage, hold
 from survtrace.training.history import History
 
 

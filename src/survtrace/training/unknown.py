@@ -19,7 +19,7 @@ from survtrace.batch import Batch
 from survtrace.cohort.batch_source import BatchSource, training_steps
 from survtrace.cohort.prepare import Cohort
 from survtrace.network.assembly import Network
-from survtrace.training.adamw import AdamW
+from survtrace.training.flat_parameters import AdamW
 
 LEARNING_RATE = 0.05
 # The share of a subject's covariates that are hidden is drawn evenly from 0 to this; above 1 all
