@@ -57,6 +57,10 @@ benchmarks: .venv/.installed
 	$(BIN)/python benchmarks/larger_than_memory.py
 	$(BIN)/python benchmarks/serve_load.py
 	$(BIN)/python benchmarks/ray_workers.py
+	$(BIN)/python benchmarks/threads.py
+	$(BIN)/python benchmarks/cold_start.py
+	$(BIN)/python benchmarks/forest.py
+	$(BIN)/python benchmarks/fill_tables.py
 	$(BIN)/python benchmarks/seer_size.py --members 1
 
 clean:

@@ -200,21 +200,29 @@ def fresh_process(work: list[str], caches: str) -> dict[str, Any]:
     return {**json.loads(done.stdout.splitlines()[-1]), "process": whole}
 
 
-def show(report: dict[str, Any]) -> None:
-    """Print the parts as a Markdown table, and the slowest compilations."""
+def markdown(report: dict[str, Any]) -> str:
+    """Write the parts as a Markdown table, and those of a process that loads and predicts."""
     runs = {"empty caches": report["empty"]}
     runs |= {f"filled caches, run {n}": run for n, run in enumerate(report["filled"], start=1)}
-    print(
-        f"\n{report['rows']:,} rows, {report['members']} members, {report['machine']['device']}\n"
-    )
-    print("| seconds | " + " | ".join(runs) + " |")
-    print("|---" * (1 + len(runs)) + "|")
+    size = f"{report['rows']:,} rows, {report['members']} members"
+    lines = [
+        f"{size}, {report['machine']['device']}",
+        "",
+        "| seconds | " + " | ".join(runs) + " |",
+        "|---" * (1 + len(runs)) + "|",
+    ]
     for key, words in PARTS.items():
-        print(f"| {words} | " + " | ".join(f"{run[key]:.3g}" for run in runs.values()) + " |")
-    loads = [report["loaded_empty"], *report["loaded"]]
-    print("\na process that loads and predicts\n")
+        cells = " | ".join(f"{run[key]:.3g}" for run in runs.values())
+        lines.append(f"| {words} | {cells} |")
     for key, words in LOADED.items():
-        print(f"| {words} | " + " | ".join(f"{run[key]:.3g}" for run in loads) + " |")
+        cells = [f"{run[key]:.3g}" for run in (report["loaded_empty"], *report["loaded"])]
+        lines.append(f"| in a process that loads and predicts: {words} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def show(report: dict[str, Any]) -> None:
+    """Print the table, and the slowest compilations."""
+    print(markdown(report))
     for name in ("empty", "loaded_empty"):
         print(f"\nslowest compilations, {name}")
         for kernel in sorted(report[name]["compiled"], key=lambda k: -k["seconds"])[:12]:
@@ -254,16 +262,19 @@ def main() -> None:
     parser.add_argument("--load-from", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.fit_to:
-        return fit_run(given.device, given.rows, given.epochs, given.members, given.fit_to)
+        fit_run(given.device, given.rows, given.epochs, given.members, given.fit_to)
+        return
     if given.load_from:
-        return load_run(given.device, given.load_from)
+        load_run(given.device, given.load_from)
+        return
     # Nothing of torch may be read before the first run, which is to be cold.
     device = given.device
     if device is None:
         device = "cuda" if Path("/dev/nvidia0").exists() and gpu_seen() else "cpu"
     file = given.out / f"cold_start_{device}.json"
     if given.show:
-        return show(json.loads(file.read_text()))
+        show(json.loads(file.read_text()))
+        return
     work = ["--device", device]
     details = ["--rows", str(given.rows), "--members", str(given.members)]
     details += [] if given.epochs is None else ["--epochs", str(given.epochs)]
@@ -284,7 +295,7 @@ def main() -> None:
     report["machine"] = machine(device)
     given.out.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    return show(report)
+    show(report)
 
 
 if __name__ == "__main__":

@@ -94,12 +94,15 @@ def scores(incidence: Any, task: Task) -> dict[str, Any]:
     }
 
 
-def show(report: dict[str, Any]) -> None:
-    """Print the results as a Markdown table."""
+def markdown(report: dict[str, Any]) -> str:
+    """Write the results as a Markdown table."""
     machine = report["machine"]
-    print(f"\n{machine['cpu']}, {machine['threads']} threads, {machine['device']}\n")
-    print("| rows | method | fit, s | predict 20,000, s | concordance | Brier | from the truth |")
-    print("|---|---|---|---|---|---|---|")
+    lines = [
+        f"{machine['cpu']}, {machine['threads']} threads, {machine['device']}",
+        "",
+        "| rows | method | fit, s | predict 20,000, s | concordance | Brier | from the truth |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for n_rows, found in report["rows"].items():
         for name, row in found.items():
             figures = [
@@ -110,7 +113,8 @@ def show(report: dict[str, Any]) -> None:
                 f"{row[key]:.4f}".lstrip("0")
                 for key in ("concordance", "integrated_brier", "distance_to_truth")
             ]
-            print(f"| {int(n_rows):,} | {name} | " + " | ".join(figures) + " |")
+            lines.append(f"| {int(n_rows):,} | {name} | " + " | ".join(figures) + " |")
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -125,7 +129,8 @@ def main() -> None:
     file = given.out / f"forest_{given.threads}cores.json"
     report = json.loads(file.read_text()) if file.exists() else {"rows": {}}
     if given.show:
-        return show(report)
+        print(markdown(report))
+        return
     report["machine"] = machine(given.threads)
     given.out.mkdir(parents=True, exist_ok=True)
     for n_rows in given.rows:
@@ -138,7 +143,7 @@ def main() -> None:
             found[name] = measure(methods(given.threads)[name], task)
             print(n_rows, name, {k: v for k, v in found[name].items() if k != "by_cause"})
             file.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    return show(report)
+    print(markdown(report))
 
 
 def machine(n_threads: int) -> dict[str, Any]:

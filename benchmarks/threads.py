@@ -40,7 +40,8 @@ SETTINGS: dict[str, Any] = {
     "random_state": 0,
     "verbose": False,
 }
-PARTS = ("epoch", "predict")
+TITLES = {"epoch": "An epoch", "predict": "A prediction of the whole raw table"}
+PARTS = tuple(TITLES)
 
 
 class Checkout:
@@ -196,23 +197,29 @@ def summary(found: dict[str, Any], head: dict[str, Any]) -> dict[str, Any]:
     return report
 
 
-def show(report: dict[str, Any]) -> None:
-    """Print a Markdown table for each part: seconds (minimum), and times one thread."""
-    machine, blocks = report["machine"], report["sizes"]
+def markdown(report: dict[str, Any]) -> str:
+    """Write a Markdown table for each part: seconds (minimum), and times one thread."""
+    machine, blocks, lines = report["machine"], report["sizes"], []
     for part in PARTS:
         counts = sorted({int(n) for block in blocks.values() for n in block["this"][part]})
-        print(f"\n{part}, {machine['cpu']}, {machine['cores']} cores: seconds (times one thread)\n")
+        lines += [
+            f"{TITLES[part]}: seconds (times one thread), {machine['cpu']}, "
+            f"{machine['cores']} cores",
+            "",
+        ]
         counts = counts[counts[0] == 0 :] + counts[: counts[0] == 0]
         titles = [f"{n} threads" if n else "automatic" for n in counts]
-        print("| " + " | ".join(["rows, members", *titles, ""]) + " |")
-        print("|---" * (len(counts) + 2) + "|")
+        lines.append("| " + " | ".join(["rows, members", *titles, ""]) + " |")
+        lines.append("|---" * (len(counts) + 2) + "|")
         for block in blocks.values():
             for name in ("this", "before"):
                 if name in block:
                     cells = [cell(block[name][part].get(str(n))) for n in counts]
                     label = f"{block['rows']:,}, {block['members']}"
                     note = "before" if name == "before" else ""
-                    print("| " + " | ".join([label, *cells, note]) + " |")
+                    lines.append("| " + " | ".join([label, *cells, note]) + " |")
+        lines.append("")
+    return "\n".join(lines).strip()
 
 
 def cell(figures: dict[str, Any] | None) -> str:
@@ -256,11 +263,13 @@ def main() -> None:
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.worker:
-        return work()
+        work()
+        return
     file = given.out / f"threads_{n_cores()}cores.json"
     report = json.loads(file.read_text()) if file.exists() else {"sizes": {}}
     if given.show:
-        return show(report)
+        print(markdown(report))
+        return
     report["machine"] = machine()
     checkouts = [Checkout("this", Path(__file__).parents[1] / "src")]
     if given.before:
@@ -287,7 +296,7 @@ def main() -> None:
             print(key, json.dumps(report["sizes"][key]), flush=True)
     for checkout in checkouts:
         checkout.end()
-    return show(report)
+    print(markdown(report))
 
 
 if __name__ == "__main__":
