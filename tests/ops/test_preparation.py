@@ -9,6 +9,7 @@ import torch
 from survtrace import ops
 from survtrace.network.assembly import Shape
 from survtrace.ops import support
+from survtrace.ops.support import OPERATIONS
 
 CPU = torch.device("cpu")
 SHAPE = Shape(
@@ -33,42 +34,57 @@ SHAPE = Shape(
 
 
 @pytest.fixture
-def compiled(monkeypatch):
-    """Shapes that kernels were compiled for; nothing was prepared before."""
-    shapes = []
-    kernels = SimpleNamespace(
-        prepare=lambda shape, device: shapes.append(shape), why_not=lambda shape, device: None
-    )
-    monkeypatch.setattr(support, "_kernels", lambda device_type: kernels)
-    ops.prepare.cache_clear()
-    support.why_plain_network.cache_clear()
-    yield shapes
-    ops.prepare.cache_clear()
-    support.why_plain_network.cache_clear()
+def kernels(monkeypatch):
+    """Kernels that note in ``compiled`` what was compiled; nothing was prepared before."""
+    fake = SimpleNamespace(compiled=[], why_not=lambda shape, device: None)
+    fake.prepare = lambda shape, device: fake.compiled.append(shape)
+    caches = [ops.prepare, support.why_plain_network, support._why_no_kernel]
+    monkeypatch.setattr(support, "_kernels", lambda device_type: fake)
+    for cached in caches:
+        cached.cache_clear()
+    yield fake
+    for cached in caches:
+        cached.cache_clear()
 
 
-def test_kernels_are_compiled_once_for_a_shape(compiled):
+def test_kernels_are_compiled_once_for_a_shape(kernels):
     for _ in range(3):
         ops.prepare(SHAPE, CPU).join()
-    assert compiled == [SHAPE]
+    assert kernels.compiled == [SHAPE]
 
 
-def test_without_a_shape_only_the_device_is_started(compiled):
+def test_without_a_shape_only_the_device_is_started(kernels):
     ops.prepare(None, CPU).join()
-    assert not compiled
+    assert not kernels.compiled
 
 
-def test_what_runs_in_its_plain_form_is_not_compiled(compiled):
+def test_what_runs_in_its_plain_form_is_not_compiled(kernels):
     with ops.plain():
         ops.prepare(SHAPE, CPU).join()
     ops.prepare(replace(SHAPE, dropout=0.5), CPU).join()
-    assert not compiled
+    assert not kernels.compiled
 
 
-def test_an_error_is_left_to_the_call_that_needs_the_kernel(compiled, monkeypatch, capfd):
+def test_an_error_is_left_to_the_call_that_needs_the_kernel(kernels, capfd, caplog):
     def break_off(shape, device):
         raise RuntimeError("no compiler")
 
-    monkeypatch.setattr(support._kernels("cpu"), "prepare", break_off)
-    ops.prepare(SHAPE, CPU).join()
+    kernels.prepare = break_off
+    with caplog.at_level("DEBUG", logger="survtrace"):
+        ops.prepare(SHAPE, CPU).join()
+    assert caplog.messages == ["kernels were not prepared: no compiler"]
     assert capfd.readouterr().err == ""
+
+
+def test_kernels_without_a_way_to_be_prepared_are_run_once_on_a_few_subjects(kernels):
+    del kernels.prepare
+    for name in OPERATIONS:
+        setattr(kernels, name, lambda *given, name=name: kernels.compiled.append(name))
+    before = torch.get_rng_state()
+    ops.prepare(SHAPE, CPU).join()
+    assert kernels.compiled == list(OPERATIONS)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_those_of_a_processor_take_these_subjects():
+    support._run_once(SHAPE, CPU)  # raises what a thread would leave to the first call
