@@ -3,6 +3,7 @@
     python benchmarks/threads.py
     python benchmarks/threads.py --sizes 100000 --threads 1 16 --members 1 8 --repeats 1
     python benchmarks/threads.py --sizes metabric support --before ../before
+    python benchmarks/threads.py --ceiling
 
 Settings are the default ones; tables are simulated, with the number and kinds of covariates of the
 data set they are named after. An epoch is a whole one, validation included, as `history_` has it; a
@@ -11,6 +12,10 @@ threads take turns within each repeat, in one process that has compiled its kern
 another checkout's src does the same work in a second process; the two take turns, neither working
 while the other does, so that their ratio is one of neighbours in time. 0 threads are those that
 ``n_threads=None`` picks; numbers above the machine's cores are left out.
+
+Cores share clock, caches and memory, and may be halves of one: no machine gives all of them at full
+speed. --ceiling measures what it gives: threads that only multiply numbers in their first cache,
+and separate processes of one thread, each with an epoch of its own at SUPPORT's size, all at once.
 
 Results go to benchmarks/results/threads_<cores>cores.json; each size and number of members replaces
 its own figures there. `--show` prints the table of that file and measures nothing.
@@ -61,10 +66,18 @@ class Checkout:
 
     def ask(self, **job: Any) -> Any:
         """Have a job done and give its answer."""
+        self.begin(**job)
+        return self.answer()
+
+    def begin(self, **job: Any) -> None:
+        """Have a job begun."""
         assert self.process.stdin is not None
-        assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(job) + "\n")
         self.process.stdin.flush()
+
+    def answer(self) -> Any:
+        """Wait for the job that was begun and give its answer."""
+        assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(f"the process of {self.src} broke off, for the reason above")
@@ -87,6 +100,8 @@ def work() -> None:
             import survtrace
 
             return survtrace.__file__
+        if job == "multiply":
+            return multiply(**details)
         if job == "epoch":
             seconds, fitted["estimator"] = epochs(**details)
             return seconds
@@ -120,6 +135,34 @@ def prediction(est: Any, size: str, threads: int) -> list[float]:
     return [time.perf_counter() - began]
 
 
+def multiply(threads: int, n_loops: int = 100_000) -> float:
+    """Seconds in which threads each add up so many times the squares of 4,096 numbers."""
+    from threading import Thread
+
+    import numpy as np
+    from numba import njit
+
+    @njit(nogil=True, fastmath=True)
+    def add_squares(x: Any, n_loops: int) -> Any:
+        total = np.float32(0)
+        for _ in range(n_loops):
+            for number in x:
+                total += number * number
+        return total
+
+    add_squares(np.ones(4096, np.float32), 1)
+    workers = [
+        Thread(target=add_squares, args=(np.ones(4096, np.float32), n_loops))
+        for _ in range(threads)
+    ]
+    began = time.perf_counter()
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return time.perf_counter() - began
+
+
 @cache
 def table(size: str) -> tuple[Any, Any]:
     """Simulated subjects: SEER's covariates and two causes, or a plain table with one cause."""
@@ -138,6 +181,41 @@ def table(size: str) -> tuple[Any, Any]:
         X[f"c{j}"] = pd.Categorical(rng.integers(0, 3, n).astype(str))
     event = (rng.random(n) < 0.6).astype(int)
     return X, pd.DataFrame({"event": event, "duration": rng.exponential(100, n)})
+
+
+def ceiling(counts: list[int], repeats: int) -> dict[str, Any]:
+    """How many times one core so many cores are, for bare products and for whole processes."""
+    src = Path(__file__).parents[1] / "src"
+    processes = [Checkout("this", src) for _ in range(max(counts))]
+    job = {"job": "epoch", "size": "support", "members": 1, "threads": 1, "count_first": False}
+    found: dict[str, dict[str, list[float]]] = {"products": {}, "processes": {}}
+    at_once(processes, **job, n_epochs=1)  # compiles
+    for _ in range(repeats):
+        for n in counts:
+            seconds = processes[0].ask(job="multiply", threads=n)
+            found["products"].setdefault(str(n), []).append(seconds)
+            epochs_of_each = at_once(processes[:n], **job, n_epochs=4)
+            middle = statistics.median(s for seconds in epochs_of_each for s in seconds)
+            found["processes"].setdefault(str(n), []).append(middle)
+    for process in processes:
+        process.end()
+    return {
+        kind: {
+            n: {
+                "seconds": [round(s, 4) for s in seconds],
+                "times_one": round(int(n) * min(by_count["1"]) / min(seconds), 2),
+            }
+            for n, seconds in by_count.items()
+        }
+        for kind, by_count in found.items()
+    }
+
+
+def at_once(processes: list[Checkout], **job: Any) -> list[Any]:
+    """Have processes do the same job at the same time."""
+    for process in processes:
+        process.begin(**job)
+    return [process.answer() for process in processes]
 
 
 def measure(checkouts: list[Checkout], size: str, members: int, given: Any) -> dict[str, Any]:
@@ -200,7 +278,7 @@ def summary(found: dict[str, Any], head: dict[str, Any]) -> dict[str, Any]:
 def markdown(report: dict[str, Any]) -> str:
     """Write a Markdown table for each part: seconds (minimum), and times one thread."""
     machine, blocks, lines = report["machine"], report["sizes"], []
-    for part in PARTS:
+    for part in PARTS if blocks else ():
         counts = sorted({int(n) for block in blocks.values() for n in block["this"][part]})
         lines += [
             f"{TITLES[part]}: seconds (times one thread), {machine['cpu']}, "
@@ -219,6 +297,15 @@ def markdown(report: dict[str, Any]) -> str:
                     note = "before" if name == "before" else ""
                     lines.append("| " + " | ".join([label, *cells, note]) + " |")
         lines.append("")
+    if "ceiling" in report:
+        kinds = {"products": "threads, bare products", "processes": "processes, an epoch each"}
+        counts = [int(n) for n in report["ceiling"]["products"]]
+        lines += ["What so many cores of this machine give, times one", ""]
+        lines.append("| " + " | ".join(["", *map(str, counts)]) + " |")
+        lines.append("|---" * (len(counts) + 1) + "|")
+        for kind, words in kinds.items():
+            cells = [f"{by['times_one']:.1f}" for by in report["ceiling"][kind].values()]
+            lines.append("| " + " | ".join([words, *cells]) + " |")
     return "\n".join(lines).strip()
 
 
@@ -257,6 +344,7 @@ def main() -> None:
         help="count the first epoch too, where it is long beside what it sets up",
     )
     parser.add_argument("--predictions", type=int, default=1, help="predictions of a fit")
+    parser.add_argument("--ceiling", action="store_true", help="what the cores give, and no more")
     parser.add_argument("--before", type=Path, help="another checkout, to measure in turn")
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--show", action="store_true", help="print the table of the result file")
@@ -271,6 +359,13 @@ def main() -> None:
         print(markdown(report))
         return
     report["machine"] = machine()
+    given.out.mkdir(parents=True, exist_ok=True)
+    if given.ceiling:
+        counts = sorted(n for n in {1, *given.threads} if 0 < n <= n_cores())
+        report["ceiling"] = ceiling(counts, given.repeats)
+        file.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        print(markdown(report))
+        return
     checkouts = [Checkout("this", Path(__file__).parents[1] / "src")]
     if given.before:
         checkouts.append(Checkout("before", given.before / "src"))
@@ -285,7 +380,6 @@ def main() -> None:
                 count_first=True,
             )
             checkout.ask(job="predict", size="metabric", threads=min(max(given.threads), n_cores()))
-    given.out.mkdir(parents=True, exist_ok=True)
     for size in given.sizes:
         for members in given.members:
             key = f"{SIZES[size]} rows, {members} members"
