@@ -9,7 +9,6 @@ import torch
 from survtrace import ops
 from survtrace.network.assembly import Shape
 from survtrace.ops import support
-from survtrace.ops.support import OPERATIONS
 
 CPU = torch.device("cpu")
 SHAPE = Shape(
@@ -76,15 +75,8 @@ def test_an_error_is_left_to_the_call_that_needs_the_kernel(kernels, capfd, capl
     assert capfd.readouterr().err == ""
 
 
-def test_kernels_without_a_way_to_be_prepared_are_run_once_on_a_few_subjects(kernels):
+def test_kernels_that_cannot_be_compiled_apart_are_compiled_when_first_used(kernels, caplog):
     del kernels.prepare
-    for name in OPERATIONS:
-        setattr(kernels, name, lambda *given, name=name: kernels.compiled.append(name))
-    before = torch.get_rng_state()
-    ops.prepare(SHAPE, CPU).join()
-    assert kernels.compiled == list(OPERATIONS)
-    assert torch.equal(torch.get_rng_state(), before)
-
-
-def test_those_of_a_processor_take_these_subjects():
-    support._run_once(SHAPE, CPU)  # raises what a thread would leave to the first call
+    with caplog.at_level("DEBUG", logger="survtrace"):
+        ops.prepare(SHAPE, CPU).join()
+    assert not caplog.messages

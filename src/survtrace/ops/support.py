@@ -3,16 +3,14 @@
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from threading import Thread
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from survtrace.batch import Batch
 from survtrace.network.assembly import Network, Shape
 
 OPERATIONS = ("gradient", "survival_loss", "cause_logits", "update")
@@ -54,9 +52,10 @@ def find_kernel(
 def prepare(shape: Shape | None, device: torch.device) -> Thread:
     """Start a device and compile its kernels for such a network, in a thread to be joined.
 
-    Without a shape, where sizes are not known yet, the device is started and no more. What goes
-    wrong is not raised: the first call that needs the device or the kernel meets it again, and
-    reports it or takes the plain form.
+    Without a shape, where sizes are not known yet, the device is started and no more. So are
+    kernels for processors: numba takes long and cannot be interrupted in a thread, and encoding a
+    table is short beside it. What goes wrong is not raised: the first call that needs the device or
+    the kernel meets it again, and reports it or takes the plain form.
     """
     thread = Thread(target=_prepare, args=(shape, device), name="survtrace kernels")
     thread.start()
@@ -68,37 +67,10 @@ def _prepare(shape: Shape | None, device: torch.device) -> None:
         kernels = _kernels(device.type)
         if shape is None or isinstance(kernels, str) or _switched_off.issuperset(OPERATIONS):
             return
-        if why_plain_network(shape, device, True) is None:
-            getattr(kernels, "prepare", _run_once)(shape, device)
+        if hasattr(kernels, "prepare") and why_plain_network(shape, device, True) is None:
+            kernels.prepare(shape, device)
     except Exception as error:
         LOGGER.debug("kernels were not prepared: %s", error)
-
-
-def _run_once(shape: Shape, device: torch.device) -> None:
-    """Run each operation on a few subjects, which compiles its kernel."""
-    network = Network(replace(shape, n_members=1)).to(device).train()
-    network.initialise([0])
-    network.seed_dropout(0)  # a stream of its own: the user's is left alone
-    n, n_parameters = 16, sum(parameter.numel() for parameter in network.parameters())
-    zero, flat = torch.zeros(n, device=device), torch.zeros(1, n_parameters, device=device)
-    number, ips = zero.long(), zero.unsqueeze(1).expand(n, shape.n_causes).contiguous()
-    rows, values = number.int().unsqueeze(1), zero.unsqueeze(1)
-    rows, values = (each.expand(n, shape.n_tokens).contiguous() for each in (rows, values))
-    cohort = Batch(rows, values, number, zero, number, zero, zero, ips)
-    subjects = torch.arange(n, device=device).unsqueeze(0)
-    moments = {name: torch.zeros_like(flat) for name in ("exp_avg", "exp_avg_sq")}
-    moments["step"] = torch.zeros((), device=device)
-    settings = {"lr": 0.0, "weight_decay": 0.0, "betas": (0.9, 0.999), "eps": 1e-8}
-    average = SimpleNamespace(average=flat.clone(), n_steps=moments["step"].clone(), window=1.0)
-    arguments = {
-        "gradient": (network, cohort, subjects, torch.ones(3, device=device), flat.clone()),
-        "survival_loss": (network, cohort, subjects),
-        "cause_logits": (network, rows.unsqueeze(0), values.unsqueeze(0)),
-        "update": (flat.clone(), flat, moments, settings, average, 1.0),
-    }
-    for name in OPERATIONS:
-        if why_plain(name, device, torch.float32) is None:
-            getattr(_kernels(device.type), name)(*arguments[name])
 
 
 def reasons_for_plain(device: torch.device, shape: Shape) -> dict[str, str | None]:
