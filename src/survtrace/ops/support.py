@@ -52,10 +52,10 @@ def find_kernel(
 def prepare(shape: Shape | None, device: torch.device) -> Thread:
     """Start a device and compile its kernels for such a network, in a thread to be joined.
 
-    Without a shape, where sizes are not known yet, the device is started and no more. So are
-    kernels for processors: numba takes long and cannot be interrupted in a thread, and encoding a
-    table is short beside it. What goes wrong is not raised: the first call that needs the device or
-    the kernel meets it again, and reports it or takes the plain form.
+    Without a shape, where sizes are not known yet, the device is started and no more. Kernels for
+    processors are imported and compiled when first used: numba takes long, in a thread Ctrl-C does
+    not stop it, and encoding is short beside it. What goes wrong is not raised: the first call that
+    needs the device or the kernel meets it again, and reports it or takes the plain form.
     """
     thread = Thread(target=_prepare, args=(shape, device), name="survtrace kernels")
     thread.start()
