@@ -5,9 +5,7 @@ import pytest
 import torch
 
 from survtrace import SurvTRACE, load, ops
-from survtrace.batch import Batch
 from survtrace.datasets import make_cohort
-from survtrace.network.encoder import Encoder, EncoderLayer
 from survtrace.ops.support import OPERATIONS
 from survtrace.training import step
 
@@ -79,80 +77,6 @@ def test_a_killed_fit_goes_on_there(cohort, tmp_path):
 def test_weighted_training_is_recalibrated_there(cohort):
     est = SurvTRACE(**TINY, ips="events", device="cuda", random_state=0).fit(*cohort)
     assert (est.network_.recalibration_factor != 1).all()
-
-
-@pytest.mark.parametrize("sizes", [(16, 64, 2, 18), (32, 32, 4, 41), (16, 16, 1, 3)], ids=str)
-def test_the_encoder_is_run_by_a_kernel_that_gives_what_its_layers_give(sizes):
-    """To the ten bits of a tensor core in training, to rounding in prediction."""
-    width, hidden, n_heads, n_tokens = sizes
-    torch.manual_seed(0)
-    layers = [EncoderLayer(2, width, n_heads, hidden, 0.0, 0.0) for _ in range(2)]
-    encoder, tokens = Encoder(layers).cuda(), torch.randn(2, 50, n_tokens, width, device="cuda")
-    with torch.no_grad():
-        for parameter in encoder.parameters():
-            parameter.normal_(0, 0.2)
-        answer = encoder(tokens)
-    with ops.plain():
-        expected = encoder(tokens)
-    trained = encoder(tokens)
-    assert "EncoderFunction" in trained.grad_fn.name()
-    torch.testing.assert_close(answer, expected.detach(), rtol=1e-4, atol=1e-5)
-    for parameter, name in ((p, n) for n, p in encoder.named_parameters() if "key" not in n):
-        ours, theirs = (
-            torch.autograd.grad(out.square().sum(), parameter, retain_graph=True)[0]
-            for out in (trained, expected)
-        )
-        assert (ours - theirs).norm() < 0.03 * theirs.norm(), name
-
-
-def with_and_without_kernels(run):
-    """Pairs of what a function gives with kernels and without."""
-    by_kernel = run()
-    with ops.plain():
-        return zip(by_kernel, run(), strict=True)
-
-
-def test_kernels_give_what_the_plain_forms_give():
-    """Gather, lookup, dropout and losses, with their gradients."""
-    torch.manual_seed(0)
-    n, n_causes, n_intervals, n_tokens, width = 70, 2, 5, 4, 16
-    cohort = Batch(
-        rows=torch.randint(0, 9, (n, n_tokens), dtype=torch.int32),
-        values=torch.randn(n, n_tokens),
-        interval=torch.randint(0, n_intervals, (n,)),
-        fraction=torch.rand(n),
-        event=torch.randint(0, n_causes + 1, (n,)),
-        stay=torch.randn(n),
-        weight=torch.rand(n),
-        ips=torch.rand(n, n_causes),
-    ).to(torch.device("cuda"))
-    subjects = torch.randint(0, n, (3, 50), device="cuda")
-    batch = ops.gather(cohort, subjects)
-    table, bias, x = (
-        torch.randn(shape, device="cuda", requires_grad=True)
-        for shape in ((3, 9, width), (3, 1, n_tokens, width), (3, 50, width))
-    )
-    mask = (torch.rand(50, n_tokens, device="cuda") < 0.5).float()
-    bits = torch.randint(-(2**15), 2**15, (50 * width,), device="cuda").to(torch.int16)
-    logits = [
-        torch.randn(shape, device="cuda", requires_grad=True)
-        for shape in ((3, 50, n_causes, n_intervals), (3, 50), (3, 50))
-    ]
-
-    def differentiated(out, inputs):
-        return [out, *torch.autograd.grad(out.square().sum(), inputs)]
-
-    weight = torch.tensor([1.0, 0.5, 0.2], device="cuda")
-    for run in (
-        lambda: ops.gather(cohort, subjects),
-        lambda: differentiated(
-            ops.lookup(table, bias, batch.rows, batch.values, mask), [table, bias]
-        ),
-        lambda: differentiated(ops.dropout(x, bits, 2**14, 1.5), [x]),
-        lambda: differentiated(ops.losses(*logits, batch, weight), logits),
-    ):
-        for ours, plain in with_and_without_kernels(run):
-            torch.testing.assert_close(ours, plain, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
