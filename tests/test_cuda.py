@@ -13,7 +13,9 @@ from survtrace.ops.support import OPERATIONS
 from survtrace.training import step
 from survtrace.training.flat_parameters import gather_parameters
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+pytestmark = pytest.mark.skipif(
+    not torch.cuda.is_available(), reason="needs a GPU, and SURVTRACE_TEST_GPU=1 to see it"
+)
 
 TINY = {"n_members": 3, "width": 16, "depth": 2, "hidden": 16, "max_epochs": 4, "verbose": False}
 TIMES = [3.0, 30.0, 100.0]

@@ -1,4 +1,4 @@
-"""Small networks and cohorts for the kernels of GPUs, which are interpreted where there is none."""
+"""Small networks and cohorts on the GPU; where none is seen, its kernels are interpreted."""
 
 import pytest
 import torch
@@ -29,7 +29,7 @@ SMALL = {
 
 
 @pytest.fixture
-def make_network():
+def make_network(cuda_device):
     """Make a network of a shape like `SMALL`, its parameters views of one tensor."""
 
     def make(**changed):
@@ -39,6 +39,7 @@ def make_network():
         with torch.no_grad():
             for parameter in network.parameters():
                 parameter.normal_(0.0, 0.3, generator=generator)
+        network.to(cuda_device)
         gather_parameters(network)
         return network
 
@@ -46,7 +47,7 @@ def make_network():
 
 
 @pytest.fixture
-def draw_subjects():
+def draw_subjects(cuda_device):
     """Draw a cohort for a network, and which subjects each member sees."""
 
     def draw(shape, n_subjects):
@@ -70,6 +71,6 @@ def draw_subjects():
             ips=2 * number(shape.n_causes),
         )
         orders = [torch.randperm(n, generator=generator) for _ in range(shape.n_members)]
-        return cohort, torch.stack(orders)[:, :n_subjects]
+        return cohort.to(cuda_device), torch.stack(orders)[:, :n_subjects].to(cuda_device)
 
     return draw
