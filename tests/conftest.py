@@ -159,18 +159,23 @@ def fitted(request):
 
 
 @pytest.fixture
-def encoder_kernel(monkeypatch):
-    """Says whether the encoder's kernel ran: ``trained`` with gradients, ``predicted`` without."""
+def kernels_run(monkeypatch):
+    """Says how often kernels ran: ``trained`` counts gradients, ``predicted`` logits."""
     from survtrace.ops import cpu
 
-    encode, seen = cpu.encode, SimpleNamespace(trained=0, predicted=0)
+    seen = SimpleNamespace(trained=0, predicted=0)
 
-    def spied(*arguments):
-        seen.trained += torch.is_grad_enabled()
-        seen.predicted += not torch.is_grad_enabled()
-        return encode(*arguments)
+    def count(operation, name):
+        kernel = getattr(cpu, operation)
 
-    monkeypatch.setattr(cpu, "encode", spied)
+        def counted(*arguments):
+            setattr(seen, name, getattr(seen, name) + 1)
+            return kernel(*arguments)
+
+        monkeypatch.setattr(cpu, operation, counted)
+
+    count("gradient", "trained")
+    count("cause_logits", "predicted")
     return seen
 
 

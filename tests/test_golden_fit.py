@@ -41,11 +41,11 @@ def test_curves_are_those_on_record(same_as_on_record):
     same_as_on_record("fit.json")
 
 
-def test_curves_of_the_default_shape_are_those_on_record(same_as_on_record, make, encoder_kernel):
+def test_curves_of_the_default_shape_are_those_on_record(same_as_on_record, make, kernels_run):
     same_as_on_record("default_shape.json")
     # Steps that learn what "missing" means come after the training and have no dropout anyway.
-    assert encoder_kernel.trained > make.DEFAULT_SHAPE["unknown_steps"]
-    assert encoder_kernel.predicted
+    assert kernels_run.trained > make.DEFAULT_SHAPE["unknown_steps"]
+    assert kernels_run.predicted
 
 
 def test_the_default_shape_is_that_of_the_estimator(make):

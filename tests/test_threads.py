@@ -1,14 +1,17 @@
 import os
+import threading
+import time
 
 import pytest
 import torch
 
-from survtrace.threads import automatic_threads, threads
+from survtrace.errors import row_name, rows_named
+from survtrace.threads import TOKENS_PER_THREAD, automatic_threads, run_in_threads, threads
 
 
 def test_small_work_gets_one_thread_and_large_work_no_more_than_torch_has():
     with threads(4):
-        found = [automatic_threads(n) for n in (0, 2**14, 2**15, 2**20)]
+        found = [automatic_threads(n * TOKENS_PER_THREAD) for n in (0, 1, 2, 100)]
     assert found == [1, 1, 2, 4]
 
 
@@ -26,3 +29,49 @@ def test_the_number_of_threads_is_put_back():
 def test_waiting_threads_sleep_unless_the_user_says_otherwise():
     """On a busy machine threads that spin take the processor from those they wait for."""
     assert os.environ["OMP_WAIT_POLICY"]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 5])
+def test_every_task_runs_once(n_threads):
+    runs = [0] * 50
+    run_in_threads(lambda k: runs.__setitem__(k, runs[k] + 1), 50, n_threads)
+    assert runs == [1] * 50
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 5])
+def test_of_several_errors_that_of_the_first_task_is_raised(n_threads):
+    def task(k):
+        if k == 7:
+            time.sleep(0.01)  # the later ones fail before it
+        if k >= 7:
+            raise ValueError(f"task {k}")
+
+    for _ in range(5):
+        with pytest.raises(ValueError, match=r"task 7$"):
+            run_in_threads(task, 50, n_threads)
+
+
+def test_torch_has_one_thread_in_each_of_several_and_its_own_number_after():
+    seen = set()
+    with threads(3):
+        run_in_threads(lambda k: seen.add(torch.get_num_threads()), 20, 2)
+        assert torch.get_num_threads() == 3
+    assert seen == {1}
+
+
+def test_a_task_runs_its_own_tasks_itself():
+    seen = {}
+
+    def task(k):
+        run_in_threads(lambda j: seen.setdefault((k, j), threading.get_ident()), 3, 3)
+
+    run_in_threads(task, 6, 3)
+    assert len(seen) == 18
+    assert all(len({seen[k, j] for j in range(3)}) == 1 for k in range(6))
+
+
+def test_tasks_name_rows_as_the_caller_does():
+    names = [""] * 8
+    with rows_named("line", first=2):
+        run_in_threads(lambda k: names.__setitem__(k, row_name(k)), 8, 4)
+    assert names == [f"line {k + 2}" for k in range(8)]

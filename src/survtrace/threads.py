@@ -6,14 +6,14 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from contextvars import copy_context
 
 import torch
 
 # Fewer tokens than this a thread cost more to hand out and wait for than they save.
-TOKENS_PER_THREAD = 2**10
+TOKENS_PER_THREAD = 2**7
+FEW_THREADS = 4
 _this_thread = threading.local()
 
 
@@ -46,8 +46,11 @@ def run_in_threads(task: Callable[[int], None], n_tasks: int, n_threads: int) ->
     """Run ``task(0)``, ``task(1)``, ... in so many threads, the calling one among them.
 
     Threads of Python suffice where tasks release the interpreter lock, as numba's functions with
-    ``nogil`` and numpy on large arrays do. Which thread runs a task is left to chance: its result
-    must depend on its number alone. A task that calls this runs its own tasks itself.
+    ``nogil``, torch, and numpy on large arrays do. Which thread runs a task is left to chance: its
+    result must depend on its number alone. Of several errors that of the first task is raised:
+    tasks begin in order, so that all before one that fails have begun, and are waited for. A task
+    that calls this runs its own tasks itself; torch has one thread in each of many threads. So
+    does a caller who comes while another one has the threads.
 
     Examples
     --------
@@ -57,41 +60,103 @@ def run_in_threads(task: Callable[[int], None], n_tasks: int, n_threads: int) ->
     [0, 1, 4, 9]
     """
     n_threads = min(n_threads, n_tasks)
-    if n_threads <= 1 or getattr(_this_thread, "is_worker", False):
+    free = n_threads > 1 and not getattr(_this_thread, "is_worker", False)
+    if not (free and _team.turn.acquire(blocking=False)):
         for k in range(n_tasks):
             task(k)
         return
-    numbers, broken = itertools.count(), threading.Event()
-
-    def work() -> None:
-        try:
-            while not broken.is_set() and (k := next(numbers)) < n_tasks:
-                task(k)
-        except BaseException:
-            broken.set()  # nobody begins another task
-            raise
-
-    others = [_pool(n_threads - 1).submit(work) for _ in range(n_threads - 1)]
+    team = _team
     try:
-        work()
+        team.run(task, n_tasks, n_threads)
     finally:
-        # Also after an error: nobody may write to the caller's arrays once it has gone on.
-        errors = [error for other in others if (error := other.exception()) is not None]
-    if errors:
-        raise errors[0]
+        team.turn.release()
 
 
-@cache
-def _pool(n_threads: int) -> ThreadPoolExecutor:
-    """The threads, started once: starting some costs as much as a small batch."""
+def run_in_all_threads(task: Callable[[int], None], n_tasks: int) -> None:
+    """Run tasks in as many threads as `threads` allows."""
+    run_in_threads(task, n_tasks, torch.get_num_threads())
 
-    def begin() -> None:
+
+def run_in_few_threads(task: Callable[[int], None], n_tasks: int) -> None:
+    """Run tasks made of many short calls: more threads than these wait for the interpreter lock."""
+    run_in_threads(task, n_tasks, min(FEW_THREADS, torch.get_num_threads()))
+
+
+class _Team:
+    """Threads that are started once, and sleep while there is no work.
+
+    Why not `ThreadPoolExecutor`: with sixteen threads it takes as long to hand work out and to
+    collect it as a small step of training takes.
+    """
+
+    def __init__(self) -> None:
+        self.turn = threading.Lock()  # held by the one who hands out work
+        self.wake: list[threading.Lock] = []  # a thread sleeps until its lock is released
+        self.counting, self.all_done = threading.Lock(), threading.Lock()
+        self.n_working = 0
+        self.work: Callable[[], None]
+
+    def run(self, task: Callable[[int], None], n_tasks: int, n_threads: int) -> None:
+        """Run tasks in the calling thread and in others."""
+        numbers, errors = itertools.count(), dict[int, BaseException]()
+        context = copy_context()  # errors name rows by what the caller calls them
+
+        def work() -> None:
+            k = 0
+            try:
+                while not errors and (k := next(numbers)) < n_tasks:
+                    task(k)
+            except BaseException as error:  # nobody begins another task
+                errors[k] = error
+
+        while len(self.wake) < n_threads - 1:
+            self._start()
+        self.work, self.n_working = lambda: context.copy().run(work), n_threads - 1
+        self.all_done.acquire(blocking=False)
+        for wake in self.wake[: n_threads - 1]:
+            wake.release()
+        _this_thread.is_worker = True
+        try:
+            with threads(1):
+                work()
+        finally:
+            _this_thread.is_worker = False
+            # Also after an error: nobody may write to the caller's arrays once it has gone on.
+            while self.n_working:
+                try:
+                    self.all_done.acquire(timeout=1.0)
+                except KeyboardInterrupt as error:
+                    errors.setdefault(n_tasks, error)
+        if errors:
+            raise errors[min(errors)]
+
+    def _start(self) -> None:
+        wake = threading.Lock()
+        wake.acquire()
+        name = f"survtrace-{len(self.wake)}"
+        threading.Thread(target=self._serve, args=(wake,), name=name, daemon=True).start()
+        self.wake.append(wake)
+
+    def _serve(self, wake: threading.Lock) -> None:
         _this_thread.is_worker = True
         torch.set_num_threads(1)
+        while True:
+            wake.acquire()
+            self.work()
+            with self.counting:
+                self.n_working -= 1
+                if self.n_working == 0:
+                    self.all_done.release()
 
-    return ThreadPoolExecutor(n_threads, thread_name_prefix="survtrace", initializer=begin)
+
+_team = _Team()
 
 
-# A forked child inherits the pool's memory but none of its threads, and would wait for ever.
+def _start_anew() -> None:
+    """Forget the threads: a forked child inherits their locks, but none of them."""
+    global _team
+    _team = _Team()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=_start_anew)

@@ -27,20 +27,18 @@ def fit_and_predict(settings, X, y):
 
 
 @pytest.mark.parametrize("n_causes", [1, 2])
-def test_kernels_do_not_change_a_fit(
-    settings, draw_cohort, n_causes, encoder_kernel, without_kernels
-):
+def test_kernels_do_not_change_a_fit(settings, draw_cohort, n_causes, kernels_run, without_kernels):
     X, y = draw_cohort(200, n_causes)
     assert X["size"].isna().any()
     assert {"sex", "stage"} <= set(X.columns)
     losses, incidence = fit_and_predict(settings, X, y)
     # Steps that learn what "missing" means come after the training.
-    assert encoder_kernel.trained > settings["unknown_steps"]
-    assert encoder_kernel.predicted
-    encoder_kernel.trained = encoder_kernel.predicted = 0
+    assert kernels_run.trained > settings["unknown_steps"]
+    assert kernels_run.predicted
+    kernels_run.trained = kernels_run.predicted = 0
     with without_kernels():
         expected = fit_and_predict(settings, X, y)
-    assert encoder_kernel.trained == encoder_kernel.predicted == 0
+    assert kernels_run.trained == kernels_run.predicted == 0
     np.testing.assert_allclose(losses, expected[0], **TOLERANCE)
     np.testing.assert_allclose(incidence, expected[1], **TOLERANCE)
 

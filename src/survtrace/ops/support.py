@@ -14,6 +14,8 @@ from torch import Tensor
 from survtrace.network.assembly import Network, Shape
 
 OPERATIONS = ("gradient", "survival_loss", "cause_logits", "update")
+# What follows the logits in a prediction. A GPU needs no kernels for them.
+OF_PREDICTIONS = ("hazards", "curves")
 LOGGER = logging.getLogger("survtrace")
 _switched_off: set[str] = set()
 
@@ -21,7 +23,7 @@ _switched_off: set[str] = set()
 @contextmanager
 def plain(*operations: str) -> Iterator[None]:
     """Run these operations, or all, in their plain form for a while, to compare."""
-    added = set(operations or OPERATIONS) - _switched_off
+    added = set(operations or (*OPERATIONS, *OF_PREDICTIONS)) - _switched_off
     _switched_off.update(added)
     try:
         yield

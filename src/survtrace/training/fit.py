@@ -80,7 +80,8 @@ def fit(
     base = int(check_random_state(settings.random_state).randint(2**31))
     seeds = [int(seed) for seed in np.random.SeedSequence(base).generate_state(settings.n_members)]
     kernels = ops.prepare(expected_shape(settings, source), device)  # while the table is encoded
-    with prepare(source, settings, seeds, cluster) as cohort:
+    n_threads = settings.n_threads or torch.get_num_threads()  # to read and encode the table
+    with threads(n_threads), prepare(source, settings, seeds, cluster) as cohort:
         names_of_causes(cohort.trained_on.causes, settings.cause_names)  # refuses unknown labels
         shape, plan = plan_training(settings, cohort, seeds, base)
         network = Network(shape)

@@ -1,13 +1,11 @@
-"""An encoder layer and its gradient for sixteen subjects at a time, on one core (eq. 5-11).
+"""An encoder layer and its gradient for sixteen subjects, on one core (eq. 5-11).
 
 The mathematics of `survtrace.network.encoder`, written out. All that a block of sixteen subjects
 needs stays in the core's cache, from the first product to the last.
 
-A *sheet* holds the tokens of a block of sixteen subjects as a flat array laid out (feature, token,
-lane), a subject in each lane (see `lanes`): the numbers of feature i and token t begin at
-``(i * n_tokens + t) * N_LANES``. The lane comes last so that one instruction loads the same number
-of all sixteen subjects. A member's parameters of a layer are one flat array too, in the order of
-`Places`. In all loops below ``s`` is the length of a sheet's feature, ``n_tokens * N_LANES``.
+All numbers lie in one flat array, ``work``; where the others begin is an argument, or is said by
+the named tuples below. A member's parameters are flat, too, in the order of `network.parameters()`.
+In all functions ``s`` is the length of a sheet's feature, ``n_tokens * N_LANES``.
 """
 
 from __future__ import annotations
@@ -15,29 +13,41 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from survtrace.ops.cpu.lanes import (
-    N_LANES,
-    choose,
-    every,
-    exp2,
-    gather,
-    larger,
-    load,
-    scatter,
-    spread,
-    store,
-    total,
+from survtrace.ops.cpu.compiling import part
+from survtrace.ops.cpu.lanes import N_LANES, choose, every, exp2, larger, load, store
+from survtrace.ops.cpu.products import (
+    F32,
+    ONE,
+    add_product,
+    add_rows,
+    add_tokens,
+    add_totals,
+    fill,
+    multiply,
+    padded,
+    start,
+    transpose_features,
 )
 
-F32 = np.float32
 SCALE, ALPHA = F32(1.0507009873554805), F32(1.6732632423543772)  # of SELU
 LOG2_E = F32(np.log2(np.e))
+# With more tokens than this the shares of attention, which grow with their square, are computed
+# again in backward: the cache has no room for them.
+MOST_KEPT = 32
 
 
-class Places(NamedTuple):
-    """Where each weight of a layer begins in its flat parameters; a bias follows its weight."""
+class Sizes(NamedTuple):
+    """The sizes of a layer."""
+
+    n_tokens: int
+    width: int
+    hidden: int
+    n_heads: int
+
+
+class Weights(NamedTuple):
+    """Where each weight of a layer begins; its bias lies behind it."""
 
     query_key_value: int
     mix: int
@@ -46,371 +56,389 @@ class Places(NamedTuple):
     end: int
 
 
-@njit(nogil=True, cache=True)
-def places(width: int, hidden: int) -> Places:
+class Kept(NamedTuple):
+    """Where the sheets begin that a layer makes and its backward reads again."""
+
+    query_key_value: int
+    shares: int
+    attended: int
+    residual: int
+    inner: int
+    out: int
+    end: int
+
+
+class Sums(NamedTuple):
+    """Where the sums of a layer's gradient over the blocks of a group begin.
+
+    Rows are as long as vectors ask; those of two weights are transposed, so that all have the
+    length of a token. Two biases are summed by lane.
+    """
+
+    query_key_value: int
+    mix: int
+    expand: int
+    contract: int
+    mix_bias: int
+    contract_bias: int
+    query_key_value_bias: int
+    expand_bias: int
+    end: int
+
+
+class Scratch(NamedTuple):
+    """Where sheets begin that serve one layer after the other."""
+
+    d_query_key_value: int
+    d_inner: int
+    d_attended: int
+    shares: int
+    d_scores: int
+    x_transposed: int
+    d_transposed: int
+    end: int
+
+
+@part
+def weights_from(first: int, z: Sizes) -> Weights:
     """Where the weights of a layer begin."""
-    mix = width * 3 * width + 3 * width
+    width, hidden = z.width, z.hidden
+    mix = first + width * 3 * width + 3 * width
     expand = mix + width * width + width
     contract = expand + width * hidden + hidden
-    return Places(0, mix, expand, contract, contract + hidden * width + width)
+    return Weights(first, mix, expand, contract, contract + hidden * width + width)
 
 
-@njit(nogil=True, cache=True)
-def forward(
-    x: Any,
-    weights: Any,
-    attended: Any,
-    residual: Any,
-    out: Any,
-    n_tokens: int,
-    width: int,
-    hidden: int,
-    n_heads: int,
-) -> None:
-    """Run the layer over blocks: ``weights`` is flat, the others are (block, sheet).
-
-    ``attended`` and ``residual`` are kept for backward if they have a sheet for each block; with a
-    single sheet, every block overwrites it. The other products are computed again in backward:
-    that costs less than to write them to memory and read them back.
-    """
-    sheet, at = n_tokens * N_LANES, places(width, hidden)
-    qkv, inner = np.empty(3 * width * sheet, F32), np.empty(hidden * sheet, F32)
-    row = np.empty(sheet, F32)
-    for block in range(len(x)):
-        tokens, summed, result = x[block], residual[block % len(residual)], out[block]
-        by_attention = attended[block % len(attended)]
-        _project(tokens, weights, qkv, width, 3 * width, n_tokens)
-        _attend(qkv, by_attention, row, n_tokens, width, n_heads)
-        _start(summed, weights[at.mix + width * width :], tokens, n_tokens)
-        _add_product(summed, by_attention, weights[at.mix :], width, width, n_tokens)
-        _selu(summed)
-        _project(tokens, weights[at.expand :], inner, width, hidden, n_tokens)
-        _selu(inner)
-        _start(result, weights[at.contract + hidden * width :], summed, n_tokens)
-        _add_product(result, inner, weights[at.contract :], hidden, width, n_tokens)
-        _selu(result)
+@part
+def kept_from(first: int, z: Sizes) -> Kept:
+    """Where the sheets of a layer begin; a sheet has room for whole vectors of features."""
+    s = z.n_tokens * N_LANES
+    n_shares = z.n_heads if z.n_tokens <= MOST_KEPT else 0
+    shares = first + padded(3 * z.width) * s
+    attended = shares + n_shares * z.n_tokens * s
+    residual = attended + padded(z.width) * s
+    inner = residual + padded(z.width) * s
+    out = inner + padded(z.hidden) * s
+    return Kept(first, shares, attended, residual, inner, out, out + padded(z.width) * s)
 
 
-@njit(nogil=True, cache=True)
+@part
+def sums_from(first: int, z: Sizes) -> Sums:
+    """Where the sums of a layer's gradient begin."""
+    row = padded(z.width)
+    mix = first + 3 * z.width * row
+    expand = mix + z.width * row
+    contract = expand + z.hidden * row
+    mix_bias = contract + z.hidden * row
+    by_lane = mix_bias + 2 * row
+    expand_bias = by_lane + 3 * z.width * N_LANES
+    end = expand_bias + z.hidden * N_LANES
+    return Sums(first, mix, expand, contract, mix_bias, mix_bias + row, by_lane, expand_bias, end)
+
+
+@part
+def scratch_from(first: int, z: Sizes) -> Scratch:
+    """Where the sheets of backward begin."""
+    s, row = z.n_tokens * N_LANES, padded(z.width)
+    d_inner = first + 3 * row * s
+    d_attended = d_inner + padded(z.hidden) * s
+    shares = d_attended + row * s
+    d_scores = shares + z.n_tokens * s
+    x_transposed = d_scores + z.n_tokens * s
+    d_transposed = x_transposed + row * s
+    end = d_transposed + row * s
+    return Scratch(first, d_inner, d_attended, shares, d_scores, x_transposed, d_transposed, end)
+
+
+@part
+def forward(work: Any, x: int, w: Any, at: Weights, k: Kept, c: Scratch, z: Sizes) -> None:
+    """Run the layer over the sheet at x; ``w`` are the member's parameters."""
+    n_tokens, width, hidden, n_heads = z
+    s = n_tokens * N_LANES
+    _affine(work, k.query_key_value, w, at.query_key_value, x, width, 3 * width, n_tokens)
+    _attend(work, k, c, z)
+    _affine(work, k.residual, w, at.mix, k.attended, width, width, n_tokens)
+    _selu_of_sum(work, k.residual, x, width * s)
+    _affine(work, k.inner, w, at.expand, x, width, hidden, n_tokens)
+    selu(work, k.inner, hidden * s)
+    _affine(work, k.out, w, at.contract, k.inner, hidden, width, n_tokens)
+    _selu_of_sum(work, k.out, k.residual, width * s)
+
+
+@part
 def backward(
-    x: Any,
-    attended: Any,
-    residual: Any,
-    out: Any,
-    weights: Any,
-    transposed: Any,
-    gradient: Any,
-    weights_gradient: Any,
-    n_tokens: int,
-    width: int,
-    hidden: int,
-    n_heads: int,
+    work: Any, x: int, d: int, w: Any, at: Weights, k: Kept, g: Sums, c: Scratch, z: Sizes
 ) -> None:
-    """Turn the gradient by the layer's output into that by ``x``; add up that by the weights."""
-    sheet = n_tokens * N_LANES
-    at = places(width, hidden)
-    qkv, inner = np.empty(3 * width * sheet, F32), np.empty(hidden * sheet, F32)
-    row = np.empty(sheet, F32)
-    d_qkv, d_attended = np.empty(3 * width * sheet, F32), np.empty(width * sheet, F32)
-    d_inner = np.empty(hidden * sheet, F32)
-    shares, d_scores = np.empty(n_tokens * sheet, F32), np.empty(n_tokens * sheet, F32)
-    # Sums by lane: adding up the lanes once at the end saves doing it for every block.
-    sums = np.zeros(at.end * N_LANES, F32)
-    for block in range(len(x)):
-        tokens, d = x[block], gradient[block]
-        _project(tokens, weights, qkv, width, 3 * width, n_tokens)
-        _project(tokens, weights[at.expand :], inner, width, hidden, n_tokens)
-        _selu(inner)
-        _times_slope(d, out[block])
-        _add_outer(sums[at.contract * N_LANES :], inner, d, hidden, width, n_tokens)
-        d_inner[:] = 0
-        _add_product(d_inner, d, transposed[at.contract :], width, hidden, n_tokens)
-        _times_slope(d_inner, inner)
-        _add_outer(sums[at.expand * N_LANES :], tokens, d_inner, width, hidden, n_tokens)
-        _times_slope(d, residual[block])
-        _add_outer(sums[at.mix * N_LANES :], attended[block], d, width, width, n_tokens)
-        d_attended[:] = 0
-        _add_product(d_attended, d, transposed[at.mix :], width, width, n_tokens)
-        _attend_back(qkv, d_attended, d_qkv, row, shares, d_scores, n_tokens, width, n_heads)
-        _add_outer(sums, tokens, d_qkv, width, 3 * width, n_tokens)
-        _add_product(d, d_inner, transposed[at.expand :], hidden, width, n_tokens)
-        _add_product(d, d_qkv, transposed, 3 * width, width, n_tokens)
-    for number in range(at.end):
-        weights_gradient[number] += total(load(sums, number * N_LANES))
+    """Turn the gradient by the layer's output into that by x; add up that by its weights."""
+    n_tokens, width, hidden, n_heads = z
+    s, row = n_tokens * N_LANES, padded(width)
+    times_slope(work, d, k.out, width * s)
+    transpose_features(work, x, width, n_tokens, c.x_transposed)
+    transpose_features(work, d, width, n_tokens, c.d_transposed)
+    _add_outer(work, g.contract, k.inner, hidden, c.d_transposed, s, row)
+    add_rows(work, g.contract_bias, work, c.d_transposed, s, row)
+    fill(work, c.d_inner, hidden * n_tokens)
+    _back(work, c.d_inner, w, at.contract, d, hidden, width, n_tokens)
+    times_slope(work, c.d_inner, k.inner, hidden * s)
+    _add_outer(work, g.expand, c.d_inner, hidden, c.x_transposed, s, row)
+    add_tokens(work, g.expand_bias, c.d_inner, hidden, n_tokens)
+    times_slope(work, d, k.residual, width * s)
+    transpose_features(work, d, width, n_tokens, c.d_transposed)
+    _add_outer(work, g.mix, k.attended, width, c.d_transposed, s, row)
+    add_rows(work, g.mix_bias, work, c.d_transposed, s, row)
+    fill(work, c.d_attended, width * n_tokens)
+    _back(work, c.d_attended, w, at.mix, d, width, width, n_tokens)
+    _attend_back(work, k, c, z)
+    _add_outer(work, g.query_key_value, c.d_query_key_value, 3 * width, c.x_transposed, s, row)
+    add_tokens(work, g.query_key_value_bias, c.d_query_key_value, 3 * width, n_tokens)
+    _back(work, d, w, at.expand, c.d_inner, width, hidden, n_tokens)
+    _back(work, d, w, at.query_key_value, c.d_query_key_value, width, 3 * width, n_tokens)
 
 
-@njit(nogil=True, cache=True)
-def to_sheets(x: Any, out: Any) -> None:
-    """Subjects (subject, token, feature) become sheets (block, sheet); lanes left over get 0."""
-    n, n_tokens, width = x.shape
-    flat, stride = x.reshape(-1), n_tokens * width
-    for block in range(n // N_LANES):
-        for i in range(width):
-            for t in range(n_tokens):
-                numbers = gather(flat, (block * N_LANES * n_tokens + t) * width + i, stride)
-                store(out[block], (i * n_tokens + t) * N_LANES, numbers)
-    for s in range(n // N_LANES * N_LANES, len(out) * N_LANES):
-        for i in range(width):
-            for t in range(n_tokens):
-                out[-1, (i * n_tokens + t) * N_LANES + s % N_LANES] = x[s, t, i] if s < n else 0
+@part
+def finish(work: Any, g: Sums, out: Any, at: Weights, z: Sizes) -> None:
+    """Write the sums of a group to its gradient, laid out like the parameters."""
+    width, hidden, row = z.width, z.hidden, padded(z.width)
+    for i in range(width):
+        for j in range(3 * width):
+            out[at.query_key_value + i * 3 * width + j] = work[g.query_key_value + j * row + i]
+        for j in range(hidden):
+            out[at.expand + i * hidden + j] = work[g.expand + j * row + i]
+            out[at.contract + j * width + i] = work[g.contract + j * row + i]
+        for j in range(width):
+            out[at.mix + i * width + j] = work[g.mix + i * row + j]
+        out[at.mix + width * width + i] = work[g.mix_bias + i]
+        out[at.contract + hidden * width + i] = work[g.contract_bias + i]
+    bias = at.query_key_value + width * 3 * width
+    add_totals(out, bias, work, g.query_key_value_bias, 3 * width)
+    add_totals(out, at.expand + width * hidden, work, g.expand_bias, hidden)
 
 
-@njit(nogil=True, cache=True)
-def from_sheets(x: Any, out: Any) -> None:
-    """Sheets (block, sheet) become subjects (subject, token, feature)."""
-    n, n_tokens, width = out.shape
-    flat, stride = out.reshape(-1), n_tokens * width
-    for block in range(n // N_LANES):
-        for t in range(n_tokens):
-            for i in range(width):
-                numbers = load(x[block], (i * n_tokens + t) * N_LANES)
-                scatter(flat, (block * N_LANES * n_tokens + t) * width + i, stride, numbers)
-    for s in range(n // N_LANES * N_LANES, n):
-        for i in range(width):
-            for t in range(n_tokens):
-                out[s, t, i] = x[-1, (i * n_tokens + t) * N_LANES + s % N_LANES]
-
-
-@njit(nogil=True, cache=True)
-def _project(x: Any, weight: Any, out: Any, n_in: int, n_out: int, n_tokens: int) -> None:
-    """An affine map of every token; the bias lies behind the weight."""
-    _start(out, weight[n_in * n_out :], x[:0], n_tokens)
-    _add_product(out, x, weight, n_in, n_out, n_tokens)
-
-
-@njit(nogil=True, cache=True)
-def _start(out: Any, bias: Any, other: Any, n_tokens: int) -> None:
-    """Begin a sheet with its bias, plus another sheet where there is one."""
-    sheet = n_tokens * N_LANES
-    for place in range(0, len(out), N_LANES):
-        numbers = spread(bias, place // sheet)
-        store(out, place, numbers + load(other, place) if len(other) else numbers)
-
-
-@njit(nogil=True, cache=True)
-def _add_product(out: Any, x: Any, weight: Any, n_in: int, n_out: int, n_tokens: int) -> None:
-    """Add ``weight[i, j] * x[i]``, summed over i, to every feature j.
-
-    Eight features at a time, written out: each ``x[i]`` that is loaded serves eight products, and
-    the eight sums stay in registers; in an array they would go to memory and back for every i.
-    """
+@part
+def _affine(
+    work: Any, out: int, w: Any, weight: int, x: int, n_in: int, n_out: int, n_tokens: int
+) -> None:
+    """Map every token; the bias lies behind the weight."""
     s = n_tokens * N_LANES
-    for j in range(0, n_out, 8):
-        for t in range(0, s, N_LANES):
-            o, p = j * s + t, (j + 4) * s + t
-            a0, a1, a2, a3 = load(out, o), load(out, o + s), load(out, o + 2 * s), load(out, p - s)
-            a4, a5, a6, a7 = (
-                load(out, p),
-                load(out, p + s),
-                load(out, p + 2 * s),
-                load(out, p + 3 * s),
-            )
-            for i in range(n_in):
-                x_i, w = load(x, i * s + t), i * n_out + j
-                a0 = a0 + spread(weight, w) * x_i
-                a1 = a1 + spread(weight, w + 1) * x_i
-                a2 = a2 + spread(weight, w + 2) * x_i
-                a3 = a3 + spread(weight, w + 3) * x_i
-                a4 = a4 + spread(weight, w + 4) * x_i
-                a5 = a5 + spread(weight, w + 5) * x_i
-                a6 = a6 + spread(weight, w + 6) * x_i
-                a7 = a7 + spread(weight, w + 7) * x_i
-            _store4(out, o, s, a0, a1, a2, a3)
-            _store4(out, p, s, a4, a5, a6, a7)
+    start(work, out, n_out, n_tokens, w, weight + n_in * n_out)
+    add_product(work, out, s, n_out, w, weight, ONE, n_out, work, x, s, n_tokens, n_in)
 
 
-@njit(nogil=True, cache=True)
-def _store4(out: Any, place: int, stride: int, a: Any, b: Any, c: Any, d: Any) -> None:
-    store(out, place, a)
-    store(out, place + stride, b)
-    store(out, place + 2 * stride, c)
-    store(out, place + 3 * stride, d)
-
-
-@njit(nogil=True, cache=True)
-def _add_outer(sums: Any, x: Any, d: Any, n_in: int, n_out: int, n_tokens: int) -> None:
-    """Add ``x[i] * d[j]`` over tokens to the sums of weight (i, j), and ``d[j]`` to its bias's.
-
-    Four by four weights at a time, written out: eight loads serve sixteen products, whose sums
-    stay in registers until all tokens are added up.
-    """
+@part
+def _back(
+    work: Any, out: int, w: Any, weight: int, d: int, n_in: int, n_out: int, n_tokens: int
+) -> None:
+    """Add the gradient by a product to that by its input."""
     s = n_tokens * N_LANES
-    for i in range(0, n_in, 4):
-        for j in range(0, n_out, 4):
-            zero = every(F32(0))
-            a0, a1, a2, a3, b0, b1, b2, b3 = zero, zero, zero, zero, zero, zero, zero, zero
-            c0, c1, c2, c3, e0, e1, e2, e3 = zero, zero, zero, zero, zero, zero, zero, zero
-            for t in range(0, s, N_LANES):
-                p = j * s + t
-                d0, d1, d2, d3 = load(d, p), load(d, p + s), load(d, p + 2 * s), load(d, p + 3 * s)
-                p = i * s + t
-                x0, x1, x2, x3 = load(x, p), load(x, p + s), load(x, p + 2 * s), load(x, p + 3 * s)
-                a0, a1, a2, a3 = a0 + x0 * d0, a1 + x0 * d1, a2 + x0 * d2, a3 + x0 * d3
-                b0, b1, b2, b3 = b0 + x1 * d0, b1 + x1 * d1, b2 + x1 * d2, b3 + x1 * d3
-                c0, c1, c2, c3 = c0 + x2 * d0, c1 + x2 * d1, c2 + x2 * d2, c3 + x2 * d3
-                e0, e1, e2, e3 = e0 + x3 * d0, e1 + x3 * d1, e2 + x3 * d2, e3 + x3 * d3
-            o, next_row = (i * n_out + j) * N_LANES, n_out * N_LANES
-            _add4(sums, o, a0, a1, a2, a3)
-            _add4(sums, o + next_row, b0, b1, b2, b3)
-            _add4(sums, o + 2 * next_row, c0, c1, c2, c3)
-            _add4(sums, o + 3 * next_row, e0, e1, e2, e3)
-    for j in range(n_out):
-        a = load(sums, (n_in * n_out + j) * N_LANES)
-        for t in range(0, s, N_LANES):
-            a = a + load(d, j * s + t)
-        store(sums, (n_in * n_out + j) * N_LANES, a)
+    add_product(work, out, s, n_in, w, weight, n_out, ONE, work, d, s, n_tokens, n_out)
 
 
-@njit(nogil=True, cache=True)
-def _add4(sums: Any, place: int, a: Any, b: Any, c: Any, d: Any) -> None:
-    store(sums, place, load(sums, place) + a)
-    store(sums, place + N_LANES, load(sums, place + N_LANES) + b)
-    store(sums, place + 2 * N_LANES, load(sums, place + 2 * N_LANES) + c)
-    store(sums, place + 3 * N_LANES, load(sums, place + 3 * N_LANES) + d)
+@part
+def _add_outer(work: Any, sums: int, x: int, n: int, transposed: int, s: int, row: int) -> None:
+    """Add products of features of x with transposed features, summed over tokens and lanes."""
+    n_b = row // N_LANES
+    add_product(work, sums, row, n, work, x, s, ONE, work, transposed, row, n_b, s)
 
 
-@njit(nogil=True, cache=True)
-def _selu(x: Any) -> None:
+@part
+def selu(work: Any, x: int, n: int) -> None:
     """SELU in place."""
+    for place in range(x, x + n, N_LANES):
+        store(work, place, _selu(load(work, place)))
+
+
+@part
+def _selu_of_sum(work: Any, x: int, other: int, n: int) -> None:
+    """SELU of the sum with another sheet, in place."""
+    for place in range(0, n, N_LANES):
+        store(work, x + place, _selu(load(work, x + place) + load(work, other + place)))
+
+
+@part
+def _selu(number: Any) -> Any:
     zero, scale, low, log2_e = every(F32(0)), every(SCALE), every(SCALE * ALPHA), every(LOG2_E)
-    for place in range(0, len(x), N_LANES):
-        number = load(x, place)
-        # exp(x) = 2^(x log2(e)). Of numbers above zero it is not needed, and could be infinite.
-        below = low * exp2(choose(number, zero, number * log2_e)) - low
-        store(x, place, choose(number, scale * number, below))
+    # exp(x) = 2^(x log2(e)). Of numbers above zero it is not needed, and could be infinite.
+    below = low * exp2(choose(number, zero, number * log2_e)) - low
+    return choose(number, scale * number, below)
 
 
-@njit(nogil=True, cache=True)
-def _times_slope(d: Any, y: Any) -> None:
+@part
+def times_slope(work: Any, d: int, y: int, n: int) -> None:
     """Multiply a gradient by the slope of SELU.
 
     It is read from the output: below zero ``y = low * exp(x) - low``, whose slope is ``y + low``.
     Neither the input is needed nor another exponential.
     """
     scale, low = every(SCALE), every(SCALE * ALPHA)
-    for place in range(0, len(d), N_LANES):
-        out = load(y, place)
-        store(d, place, load(d, place) * choose(out, scale, out + low))
+    for place in range(0, n, N_LANES):
+        out = load(work, y + place)
+        slope = choose(out, scale, out + low)
+        store(work, d + place, load(work, d + place) * slope)
 
 
-@njit(nogil=True, cache=True)
-def _attend(qkv: Any, out: Any, row: Any, n_tokens: int, width: int, n_heads: int) -> None:
+@part
+def _attend(work: Any, k: Kept, c: Scratch, z: Sizes) -> None:
     """Each token's average of the values, by its attention."""
+    n_tokens, width, _, n_heads = z
     s, size = n_tokens * N_LANES, width // n_heads
-    for q in range(0, width * s, size * s):
-        k, v = q + width * s, q + 2 * width * s
-        for i in range(0, s, N_LANES):
-            _share(qkv, q + i, k, row, 0, size, n_tokens)
-            _average(out, q + i, row, 0, N_LANES, qkv, v, size, n_tokens)
+    for head in range(n_heads):
+        q = k.query_key_value + head * size * s
+        v = q + 2 * width * s
+        shares = _shares_of(head, k, c, z)
+        _share(work, q, shares, z)
+        multiply(
+            work,
+            k.attended + head * size * s,
+            s,
+            N_LANES,
+            size,
+            work,
+            v,
+            s,
+            N_LANES,
+            work,
+            shares,
+            s,
+            N_LANES,
+            n_tokens,
+            n_tokens,
+        )
 
 
-@njit(nogil=True, cache=True)
-def _attend_back(
-    qkv: Any,
-    d_out: Any,
-    d_qkv: Any,
-    row: Any,
-    shares: Any,
-    d_scores: Any,
-    n_tokens: int,
-    width: int,
-    n_heads: int,
-) -> None:
-    """Gradient by queries, keys and values; shares and scores are (query token, key token).
-
-    The shares of attention are computed again: keeping them would take n_tokens times the memory.
-    """
-    s, size = n_tokens * N_LANES, width // n_heads
-    scale = every(F32(1 / np.sqrt(size)))
-    for q in range(0, width * s, size * s):
-        k, v = q + width * s, q + 2 * width * s
-        for i in range(n_tokens):
-            _share(qkv, q + i * N_LANES, k, shares, i * s, size, n_tokens)
-            _inner(row, 0, d_out, q + i * N_LANES, qkv, v, size, n_tokens)
-            mean = every(F32(0))
-            for t in range(0, s, N_LANES):
-                mean = mean + load(shares, i * s + t) * load(row, t)
-            for t in range(0, s, N_LANES):
-                slope = load(shares, i * s + t) * (load(row, t) - mean)
-                store(d_scores, i * s + t, slope * scale)
-            _average(d_qkv, q + i * N_LANES, d_scores, i * s, N_LANES, qkv, k, size, n_tokens)
-        for t in range(0, s, N_LANES):
-            _average(d_qkv, k + t, d_scores, t, s, qkv, q, size, n_tokens)
-            _average(d_qkv, v + t, shares, t, s, d_out, q, size, n_tokens)
+@part
+def _shares_of(head: int, k: Kept, c: Scratch, z: Sizes) -> int:
+    """Where the shares of attention of a head lie, (query token, key token)."""
+    if z.n_tokens <= MOST_KEPT:
+        return k.shares + head * z.n_tokens * z.n_tokens * N_LANES
+    return c.shares
 
 
-@njit(nogil=True, cache=True)
-def _share(qkv: Any, query: int, key: int, out: Any, place: int, size: int, n_tokens: int) -> None:
-    """Attention of one token to every token, which sums to one.
+@part
+def _share(work: Any, q: int, out: int, z: Sizes) -> None:
+    """Attention of each token to every token, which sums to one.
 
     The largest score is taken off all of them first, so that no exponential overflows.
     """
-    last = place + n_tokens * N_LANES
-    _inner(out, place, qkv, query, qkv, key, size, n_tokens)
-    scale, most = every(F32(LOG2_E / np.sqrt(size))), load(out, place)
-    for t in range(place, last, N_LANES):
-        most = larger(load(out, t), most)
-    summed = every(F32(0))
-    for t in range(place, last, N_LANES):
-        share = exp2((load(out, t) - most) * scale)
-        store(out, t, share)
-        summed = summed + share
-    summed = every(F32(1)) / summed
-    for t in range(place, last, N_LANES):
-        store(out, t, load(out, t) * summed)
+    n_tokens, width, _, n_heads = z
+    s, size = n_tokens * N_LANES, width // n_heads
+    multiply(
+        work,
+        out,
+        s,
+        N_LANES,
+        n_tokens,
+        work,
+        q,
+        N_LANES,
+        s,
+        work,
+        q + width * s,
+        N_LANES,
+        s,
+        n_tokens,
+        size,
+    )
+    scale = every(F32(LOG2_E / np.sqrt(size)))
+    for first in range(out, out + n_tokens * s, s):
+        most = load(work, first)
+        for t in range(first, first + s, N_LANES):
+            most = larger(load(work, t), most)
+        summed = every(F32(0))
+        for t in range(first, first + s, N_LANES):
+            share = exp2((load(work, t) - most) * scale)
+            store(work, t, share)
+            summed = summed + share
+        summed = every(F32(1)) / summed
+        for t in range(first, first + s, N_LANES):
+            store(work, t, load(work, t) * summed)
 
 
-@njit(nogil=True, cache=True)
-def _inner(
-    out: Any, place: int, x: Any, at_x: int, y: Any, at_y: int, size: int, n_tokens: int
-) -> None:
-    """Inner products of one token of x with every token of y.
-
-    Four features at a time: the sum of a token is loaded and stored once for four products.
-    """
-    s = n_tokens * N_LANES
-    for t in range(place, place + s, N_LANES):
-        store(out, t, every(F32(0)))
-    for d in range(0, size // 4 * 4 * s, 4 * s):
-        p = at_x + d
-        x0, x1, x2, x3 = load(x, p), load(x, p + s), load(x, p + 2 * s), load(x, p + 3 * s)
-        for t in range(0, s, N_LANES):
-            p = at_y + d + t
-            a, b = x0 * load(y, p) + x1 * load(y, p + s), x2 * load(y, p + 2 * s)
-            store(out, place + t, load(out, place + t) + a + b + x3 * load(y, p + 3 * s))
-    for d in range(size // 4 * 4 * s, size * s, s):
-        x0 = load(x, at_x + d)
-        for t in range(0, s, N_LANES):
-            store(out, place + t, load(out, place + t) + x0 * load(y, at_y + d + t))
-
-
-@njit(nogil=True, cache=True)
-def _average(
-    out: Any,
-    place: int,
-    share: Any,
-    at_share: int,
-    stride: int,
-    y: Any,
-    at_y: int,
-    size: int,
-    n_tokens: int,
-) -> None:
-    """Sums over the tokens of y, each times its share.
-
-    Four features at a time: each share that is loaded serves four products.
-    """
-    s = n_tokens * N_LANES
-    for d in range(0, size // 4 * 4 * s, 4 * s):
-        zero = every(F32(0))
-        a, b, c, e = zero, zero, zero, zero
-        for t in range(n_tokens):
-            f, p = load(share, at_share + t * stride), at_y + d + t * N_LANES
-            a, b = a + f * load(y, p), b + f * load(y, p + s)
-            c, e = c + f * load(y, p + 2 * s), e + f * load(y, p + 3 * s)
-        _store4(out, place + d, s, a, b, c, e)
-    for d in range(size // 4 * 4 * s, size * s, s):
-        a = every(F32(0))
-        for t in range(n_tokens):
-            a = a + load(share, at_share + t * stride) * load(y, at_y + d + t * N_LANES)
-        store(out, place + d, a)
+@part
+def _attend_back(work: Any, k: Kept, c: Scratch, z: Sizes) -> None:
+    """Gradient by queries, keys and values."""
+    n_tokens, width, _, n_heads = z
+    s, size = n_tokens * N_LANES, width // n_heads
+    scale = every(F32(1 / np.sqrt(size)))
+    for head in range(n_heads):
+        q = k.query_key_value + head * size * s
+        d_q = c.d_query_key_value + head * size * s
+        d_out = c.d_attended + head * size * s
+        shares = _shares_of(head, k, c, z)
+        if n_tokens > MOST_KEPT:
+            _share(work, q, shares, z)
+        multiply(
+            work,
+            c.d_scores,
+            s,
+            N_LANES,
+            n_tokens,
+            work,
+            d_out,
+            N_LANES,
+            s,
+            work,
+            q + 2 * width * s,
+            N_LANES,
+            s,
+            n_tokens,
+            size,
+        )
+        for first in range(0, n_tokens * s, s):
+            mean = every(F32(0))
+            for t in range(first, first + s, N_LANES):
+                mean = mean + load(work, shares + t) * load(work, c.d_scores + t)
+            for t in range(first, first + s, N_LANES):
+                slope = load(work, shares + t) * (load(work, c.d_scores + t) - mean)
+                store(work, c.d_scores + t, slope * scale)
+        # By queries over the keys that a row of scores has, by keys over the queries of a column.
+        multiply(
+            work,
+            d_q,
+            s,
+            N_LANES,
+            size,
+            work,
+            q + width * s,
+            s,
+            N_LANES,
+            work,
+            c.d_scores,
+            s,
+            N_LANES,
+            n_tokens,
+            n_tokens,
+        )
+        multiply(
+            work,
+            d_q + width * s,
+            s,
+            N_LANES,
+            size,
+            work,
+            q,
+            s,
+            N_LANES,
+            work,
+            c.d_scores,
+            N_LANES,
+            s,
+            n_tokens,
+            n_tokens,
+        )
+        multiply(
+            work,
+            d_q + 2 * width * s,
+            s,
+            N_LANES,
+            size,
+            work,
+            d_out,
+            s,
+            N_LANES,
+            work,
+            shares,
+            N_LANES,
+            s,
+            n_tokens,
+            n_tokens,
+        )

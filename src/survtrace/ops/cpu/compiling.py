@@ -1,0 +1,64 @@
+"""Kernels are compiled once on a machine, and again when any file of this folder has changed.
+
+numba keeps what it has compiled for a function until the file of that function changes. A kernel
+here is made of functions of several files, so that a digest of all of them takes the place of that
+file's date. Compiled kernels lie in ``__pycache__``; where the package's folder cannot be written,
+in the user's folder for caches; and where nothing can be written, in memory alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from numba import njit
+from numba.core import caching
+
+# Dividing by zero gives infinity or NaN, as in numpy, and no exception.
+OPTIONS = {"nogil": True, "error_model": "numpy"}
+# A function that kernels call, and Python does not: what would let it is not compiled.
+part = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function that Python calls, and keep it for other processes."""
+    compiled = njit(**OPTIONS)(function)
+    try:
+        compiled._cache = _Cache(function)
+    except RuntimeError:  # no folder can be written
+        pass
+    return compiled
+
+
+@cache
+def digest(folder: Path) -> str:
+    """Describe all Python files of a folder by one number."""
+    found = hashlib.sha256()
+    for path in sorted(folder.glob("*.py")):
+        found.update(path.name.encode() + b"\0" + path.read_bytes())
+    return found.hexdigest()
+
+
+def _stamped(locator: type[Any]) -> type[Any]:
+    """Make a class of numba's that finds a place for the cache tell changes by the digest."""
+
+    class Stamped(locator):  # type: ignore[misc]
+        def get_source_stamp(self) -> str:
+            return digest(Path(self._py_file).parent)
+
+    return Stamped
+
+
+class _Files(caching.CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = [
+        _stamped(caching.UserProvidedCacheLocator),
+        _stamped(caching.InTreeCacheLocator),
+        _stamped(caching.UserWideCacheLocator),
+    ]
+
+
+class _Cache(caching.FunctionCache):  # type: ignore[misc]
+    _impl_class = _Files
