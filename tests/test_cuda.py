@@ -120,9 +120,7 @@ def network_and_cohort(width, hidden, n_heads, n_tokens, head_depth):
     return network.to(cuda), cohort, torch.randint(0, n, (2, 150), device=cuda)
 
 
-@pytest.fixture(
-    params=[(16, 64, 2, 18, 2), (32, 32, 4, 41, 2), (16, 16, 1, 3, 1), (32, 64, 4, 64, 2)], ids=str
-)
+@pytest.fixture(params=[(16, 16, 2, 18, 2), (32, 32, 4, 41, 1)], ids=str)
 def small(request):
     return network_and_cohort(*request.param)
 
@@ -164,7 +162,7 @@ def test_losses_and_logits_are_those_of_the_plain_form(small):
 
 @pytest.mark.parametrize("bad", [torch.nan, torch.inf, 1e37])
 def test_what_is_no_number_harms_no_other_subject(bad):
-    network, cohort, _ = network_and_cohort(16, 64, 2, 18, 2)
+    network, cohort, _ = network_and_cohort(16, 16, 2, 18, 2)
     rows, values = cohort.rows.unsqueeze(0), cohort.values.unsqueeze(0)
     expected = ops.cause_logits(network.eval(), rows, values)
     values[0, 4, 1] = bad
@@ -180,7 +178,7 @@ def test_kernels_are_compiled_before_they_are_needed():
     from survtrace.ops import cuda
     from survtrace.ops.cuda import encoder, heads, products
 
-    network, cohort, subjects = network_and_cohort(16, 32, 2, 5, 2)
+    network, cohort, subjects = network_and_cohort(16, 16, 2, 18, 2)
     kernels = [
         encoder.encode_kernel,
         encoder.encode_backward_kernel,

@@ -126,35 +126,40 @@ def heads_kernel(
         at += (tl.minimum(head, n_causes) * n_intervals + tl.maximum(head - n_causes, 0)) * (
             HIDDEN + 1
         )
-        hidden = x
-        inner_kept = kept
+        # All that this head reads is asked for first, and waited for once.
         if INNER:
             w_inner = rounded(tl.load(at + unit[:, None] * HIDDEN + unit_row), PRECISION)
-            inner = dot(x, w_inner, PRECISION)
-            inner += tl.load(at + HIDDEN * HIDDEN + unit)[None, :]
+            b_inner = tl.load(at + HIDDEN * HIDDEN + unit)[None, :]
             at += (HIDDEN + 1) * HIDDEN
             bit = subject[:, None] * (n_heads * HIDDEN) + head * HIDDEN + unit_row
-            inner_bits = tl.load(inner_bits_at + bit * masked, cells, 0)
-            # What is no number is not below zero, and stays.
-            inner_kept = (inner_bits.to(tl.int32) < threshold) & ((inner <= 0) == 0)
-            hidden = rounded(tl.where(inner_kept, inner * scale, 0.0), PRECISION)
-            if TRAIN:
-                first = (1 + head) * HIDDEN
-                tl.store(features_at + place * n_features + first + unit_row, hidden, cells)
+            inner_bits = tl.load(inner_bits_at + bit * masked, cells, 0).to(tl.int32)
         used = column < n_out
         w_outer = tl.load(at + unit[:, None] * n_out + column[None, :], used[None, :], 0.0)
         b_outer = tl.load(at + HIDDEN * n_out + column, used, 0.0)
+        cause = tl.minimum(head, n_causes - 1)
+        ips = tl.load(ips_at + (source * n_causes + cause) * has_outcome, valid, 1.0)[:, None]
+        if TRAIN:
+            task_weight = tl.load(task_weight_at + task)
         # The mean of a cause's logits is added to each: to weights rather than to every subject's.
         common = tl.where(task == 0, proportional / n_out, 0.0)
         w_outer += tl.where(used[None, :], common * tl.sum(w_outer, 1)[:, None], 0.0)
         w_outer = rounded(w_outer, PRECISION)
-        logit = dot(hidden, w_outer, PRECISION) + (b_outer + common * tl.sum(b_outer, 0))[None, :]
+        b_outer += common * tl.sum(b_outer, 0)
+        hidden = x
+        inner_kept = kept
+        if INNER:
+            inner = dot(x, w_inner, PRECISION) + b_inner
+            # What is no number is not below zero, and stays.
+            inner_kept = (inner_bits < threshold) & ((inner <= 0) == 0)
+            hidden = rounded(tl.where(inner_kept, inner * scale, 0.0), PRECISION)
+            if TRAIN:
+                first = (1 + head) * HIDDEN
+                tl.store(features_at + place * n_features + first + unit_row, hidden, cells)
+        logit = dot(hidden, w_outer, PRECISION) + b_outer[None, :]
         used_cells = valid[:, None] & used[None, :]
         if not TRAIN:
             logit_place = (place * n_causes + head) * n_intervals + j
             tl.store(logits_at + logit_place, logit, used_cells & (j >= has_outcome * OUTPUTS))
-        cause = tl.minimum(head, n_causes - 1)
-        ips = tl.load(ips_at + (source * n_causes + cause) * has_outcome, valid, 1.0)[:, None]
         weight = share * tl.where(task == 0, ips, 1.0)
         hazard, slope = softplus(logit)
         # Far below zero softplus underflows; there log(softplus(x)) = x - exp(x) / 2 + O(exp(2x)).
@@ -178,7 +183,7 @@ def heads_kernel(
         mortality += tl.where(task == 1, loss, 0.0)
         stay_loss += tl.where(task == 2, loss, 0.0)
         if TRAIN:
-            d_logit = tl.where(used_cells, weight * tl.load(task_weight_at + task) * d_logit, 0.0)
+            d_logit = tl.where(used_cells, weight * task_weight * d_logit, 0.0)
             d_output = d_logit + tl.where(used_cells, common * tl.sum(d_logit, 1)[:, None], 0.0)
             d_output_at = deltas_at + place * n_deltas + n_features + head * OUTPUTS + j
             tl.store(d_output_at, d_output, valid[:, None] & (column < OUTPUTS)[None, :])
