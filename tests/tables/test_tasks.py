@@ -26,9 +26,12 @@ def test_warnings_come_in_order_from_the_line_of_the_caller_and_end_with_the_fir
         if k in (3, 5):
             raise DataError(f"column {k} in {row_name(k)}")
 
-    with warnings.catch_warnings(record=True, action="always") as caught:
-        with rows_named("line", 2), pytest.raises(DataError, match=r"^column 3 in line 5$"):
-            map_in_order(read, range(8), run)
+    with (
+        warnings.catch_warnings(record=True, action="always") as caught,
+        rows_named("line", 2),
+        pytest.raises(DataError, match=r"^column 3 in line 5$"),
+    ):
+        map_in_order(read, range(8), run)
     assert [str(each.message) for each in caught] == [f"column {k}" for k in range(4)]
     assert {each.filename for each in caught} == {__file__}
 

@@ -25,7 +25,7 @@ from survtrace.threads import run_in_few_threads, threads
 
 BLOCK = 32
 # Numbers of all members' curves that are computed at once: in a core's cache, in a GPU's memory.
-CURVE_ELEMENTS, CURVE_ELEMENTS_ON_GPU = 2**17, 2**26
+CURVE_ELEMENTS, CURVE_ELEMENTS_ON_GPU = 2**17, 2**24
 
 
 class Answers:

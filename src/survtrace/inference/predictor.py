@@ -36,8 +36,9 @@ from survtrace.threads import run_in_few_threads, threads
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
-# Subjects times members whose logits are computed at once; in plain torch a core has fewer.
-BATCH, PART = 2**17, 2**9
+# Subjects times members of a batch, and its logits; and of a part of it, in plain torch.
+BATCH, MOST_LOGITS = 2**17, 2**24
+PART, PART_ON_GPU = 2**9, 2**15
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,7 @@ class Predictor:
     ) -> None:
         """Call ``task`` with rows and values of each part of the subjects, in a few threads."""
         on_cpu = self.device.type == "cpu"
-        size = (PART if on_cpu else BATCH) // self.network.shape.n_members
+        size = (PART if on_cpu else PART_ON_GPU) // self.network.shape.n_members
         parts = _cut(subjects, min(size, self._batch_size()))
 
         def run(k: int) -> None:
@@ -197,7 +198,9 @@ class Predictor:
         """Count the subjects of a batch, whose logits are held in memory at a time."""
         if self.batch_size != "auto":
             return int(self.batch_size)
-        return BATCH // self.network.shape.n_members
+        shape = self.network.shape
+        most = min(BATCH, MOST_LOGITS // (shape.n_causes * shape.n_intervals))
+        return most // shape.n_members
 
     def _threads(self, n_subjects: int) -> AbstractContextManager[None]:
         shape = self.network.shape
