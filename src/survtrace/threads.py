@@ -8,7 +8,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
+from typing import Any
 
+import numpy as np
 import torch
 
 # Fewer tokens than this a thread cost more to hand out and wait for than they save.
@@ -60,12 +62,11 @@ def run_in_threads(task: Callable[[int], None], n_tasks: int, n_threads: int) ->
     [0, 1, 4, 9]
     """
     n_threads = min(n_threads, n_tasks)
-    free = n_threads > 1 and not getattr(_this_thread, "is_worker", False)
-    if not (free and _team.turn.acquire(blocking=False)):
+    team = take_team(n_threads - 1) if n_threads > 1 else None
+    if team is None:
         for k in range(n_tasks):
             task(k)
         return
-    team = _team
     try:
         team.run(task, n_tasks, n_threads)
     finally:
@@ -82,7 +83,18 @@ def run_in_few_threads(task: Callable[[int], None], n_tasks: int) -> None:
     run_in_threads(task, n_tasks, min(FEW_THREADS, torch.get_num_threads()))
 
 
-class _Team:
+def take_team(n_threads: int) -> Team | None:
+    """Take hold of so many other threads; None if the caller is one, or if another has them.
+
+    Who has taken them releases ``turn`` in the end.
+    """
+    if getattr(_this_thread, "is_worker", False) or not _team.turn.acquire(blocking=False):
+        return None
+    _team.hire(n_threads)
+    return _team
+
+
+class Team:
     """Threads that are started once, and sleep while there is no work.
 
     Why not `ThreadPoolExecutor`: with sixteen threads it takes as long to hand work out and to
@@ -92,14 +104,30 @@ class _Team:
     def __init__(self) -> None:
         self.turn = threading.Lock()  # held by the one who hands out work
         self.wake: list[threading.Lock] = []  # a thread sleeps until its lock is released
+        self.work: list[tuple[Any, ...]] = []  # what each thread is to call, and with what
         self.counting, self.all_done = threading.Lock(), threading.Lock()
         self.n_working = 0
-        self.work: Callable[[], None]
+        # Numbers by which compiled code shares tasks (see `ops.cpu.jobs`).
+        self.shared, self.job = (np.zeros(2**k, np.int64) for k in (14, 8))
+
+    def hire(self, n_threads: int) -> None:
+        """Start threads until there are so many."""
+        for k in range(len(self.wake), n_threads):
+            wake = threading.Lock()
+            wake.acquire()
+            self.wake.append(wake)
+            self.work.append(())
+            name = f"survtrace-{k}"
+            threading.Thread(target=self._serve, args=(k,), name=name, daemon=True).start()
+
+    def call(self, k: int, *work: Any) -> None:
+        """Wake thread k to call a function."""
+        self.work[k] = work
+        self.wake[k].release()
 
     def run(self, task: Callable[[int], None], n_tasks: int, n_threads: int) -> None:
         """Run tasks in the calling thread and in others."""
         numbers, errors = itertools.count(), dict[int, BaseException]()
-        context = copy_context()  # errors name rows by what the caller calls them
 
         def work() -> None:
             k = 0
@@ -109,12 +137,18 @@ class _Team:
             except BaseException as error:  # nobody begins another task
                 errors[k] = error
 
-        while len(self.wake) < n_threads - 1:
-            self._start()
-        self.work, self.n_working = lambda: context.copy().run(work), n_threads - 1
+        def work_and_tell() -> None:
+            work()
+            with self.counting:
+                self.n_working -= 1
+                if self.n_working == 0:
+                    self.all_done.release()
+
+        self.n_working = n_threads - 1
         self.all_done.acquire(blocking=False)
-        for wake in self.wake[: n_threads - 1]:
-            wake.release()
+        for k in range(n_threads - 1):
+            # A copy of the context: errors name rows by what the caller calls them.
+            self.call(k, copy_context().run, work_and_tell)
         _this_thread.is_worker = True
         try:
             with threads(1):
@@ -130,32 +164,22 @@ class _Team:
         if errors:
             raise errors[min(errors)]
 
-    def _start(self) -> None:
-        wake = threading.Lock()
-        wake.acquire()
-        name = f"survtrace-{len(self.wake)}"
-        threading.Thread(target=self._serve, args=(wake,), name=name, daemon=True).start()
-        self.wake.append(wake)
-
-    def _serve(self, wake: threading.Lock) -> None:
+    def _serve(self, k: int) -> None:
         _this_thread.is_worker = True
         torch.set_num_threads(1)
         while True:
-            wake.acquire()
-            self.work()
-            with self.counting:
-                self.n_working -= 1
-                if self.n_working == 0:
-                    self.all_done.release()
+            self.wake[k].acquire()
+            function, *arguments = self.work[k]
+            function(*arguments)
 
 
-_team = _Team()
+_team = Team()
 
 
 def _start_anew() -> None:
     """Forget the threads: a forked child inherits their locks, but none of them."""
     global _team
-    _team = _Team()
+    _team = Team()
 
 
 if hasattr(os, "register_at_fork"):

@@ -10,26 +10,27 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from numba import njit
 from numba.core import caching
+from numba.extending import register_jitable
 
 # Dividing by zero gives infinity or NaN, as in numpy, and no exception.
 OPTIONS = {"nogil": True, "error_model": "numpy"}
 # A function that kernels call, and Python does not: what would let it is not compiled.
 part = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+either = register_jitable  # a function that both call
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function that Python calls, and keep it for other processes."""
     compiled = njit(**OPTIONS)(function)
-    try:
+    with suppress(RuntimeError):  # no folder can be written
         compiled._cache = _Cache(function)
-    except RuntimeError:  # no folder can be written
-        pass
     return compiled
 
 
@@ -53,11 +54,11 @@ def _stamped(locator: type[Any]) -> type[Any]:
 
 
 class _Files(caching.CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes = [
+    _locator_classes = (
         _stamped(caching.UserProvidedCacheLocator),
         _stamped(caching.InTreeCacheLocator),
         _stamped(caching.UserWideCacheLocator),
-    ]
+    )
 
 
 class _Cache(caching.FunctionCache):  # type: ignore[misc]

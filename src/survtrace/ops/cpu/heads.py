@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from survtrace.ops.cpu.compiling import part
+from survtrace.ops.cpu.compiling import either, part
 from survtrace.ops.cpu.lanes import N_LANES, choose, every, larger, load, store
 from survtrace.ops.cpu.layer import selu, times_slope
 from survtrace.ops.cpu.products import (
@@ -65,7 +65,7 @@ class Noise(NamedTuple):
     scale: float
 
 
-@part
+@either
 def head_places_from(first: int, z: HeadSizes) -> HeadPlaces:
     """Where the vectors begin; there is room for whole vectors of features."""
     whole = padded(z.hidden) * N_LANES
@@ -86,7 +86,7 @@ def head_places_from(first: int, z: HeadSizes) -> HeadPlaces:
     )
 
 
-@part
+@either
 def n_outputs(head: int, z: HeadSizes) -> int:
     """Outputs of a head."""
     return z.n_intervals if head < z.n_causes else 1

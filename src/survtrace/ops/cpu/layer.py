@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from survtrace.ops.cpu.compiling import part
+from survtrace.ops.cpu.compiling import either, part
 from survtrace.ops.cpu.lanes import N_LANES, choose, every, exp2, larger, load, store
 from survtrace.ops.cpu.products import (
     F32,
@@ -99,7 +99,7 @@ class Scratch(NamedTuple):
     end: int
 
 
-@part
+@either
 def weights_from(first: int, z: Sizes) -> Weights:
     """Where the weights of a layer begin."""
     width, hidden = z.width, z.hidden
@@ -109,7 +109,7 @@ def weights_from(first: int, z: Sizes) -> Weights:
     return Weights(first, mix, expand, contract, contract + hidden * width + width)
 
 
-@part
+@either
 def kept_from(first: int, z: Sizes) -> Kept:
     """Where the sheets of a layer begin; a sheet has room for whole vectors of features."""
     s = z.n_tokens * N_LANES
@@ -122,7 +122,7 @@ def kept_from(first: int, z: Sizes) -> Kept:
     return Kept(first, shares, attended, residual, inner, out, out + padded(z.width) * s)
 
 
-@part
+@either
 def sums_from(first: int, z: Sizes) -> Sums:
     """Where the sums of a layer's gradient begin."""
     row = padded(z.width)
@@ -136,7 +136,7 @@ def sums_from(first: int, z: Sizes) -> Sums:
     return Sums(first, mix, expand, contract, mix_bias, mix_bias + row, by_lane, expand_bias, end)
 
 
-@part
+@either
 def scratch_from(first: int, z: Sizes) -> Scratch:
     """Where the sheets of backward begin."""
     s, row = z.n_tokens * N_LANES, padded(z.width)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from survtrace.ops.cpu.compiling import kernel, part
+from survtrace.ops.cpu.compiling import either, part
 from survtrace.ops.cpu.heads import (
     HeadSizes,
     Noise,
@@ -76,7 +76,7 @@ class Places(NamedTuple):
     end: int
 
 
-@part
+@either
 def places_of(n: Integers, z: Sizes, hz: HeadSizes) -> Places:
     """Where the parts of a workspace begin."""
     s = n.n_tokens * N_LANES
@@ -91,7 +91,7 @@ def places_of(n: Integers, z: Sizes, hz: HeadSizes) -> Places:
     return Places(0, sheet, 2 * sheet, value, value + s, kept, scratch, heads, sums, end)
 
 
-@part
+@either
 def sizes_of(n: Integers) -> Any:
     """The sizes of layers, and those of representation and heads."""
     n_heads = n.n_causes + (2 if n.task == GRADIENT else 0)
@@ -101,12 +101,9 @@ def sizes_of(n: Integers) -> Any:
     )
 
 
-@kernel
-def workspace_size(integers: Any) -> int:
+def workspace_size(n: Integers) -> int:
     """Count the numbers of a thread's workspace."""
-    n = _named(integers)
-    z, hz = sizes_of(n)
-    return places_of(n, z, hz).end
+    return int(places_of(n, *sizes_of(n)).end)
 
 
 @part
@@ -132,7 +129,7 @@ def _named(i: Any) -> Integers:
     )
 
 
-@kernel
+@part
 def run_group(
     number: int,
     integers: Any,
@@ -313,7 +310,7 @@ def _write_logits(
             logits[(first + lane) * n + k] = work[outputs + k * N_LANES + lane]
 
 
-@kernel
+@part
 def add_groups(
     number: int, size: int, n_parameters: int, n_groups: int, gradients: Any, out: Any
 ) -> None:

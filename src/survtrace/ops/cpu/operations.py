@@ -6,35 +6,33 @@ results are the same, to the bit, for any number of threads.
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
 from survtrace.batch import Batch
 from survtrace.network.assembly import Network, Shape
-from survtrace.ops.cpu.lanes import N_LANES
-from survtrace.ops.cpu.network import (
-    GRADIENT,
-    LOGITS,
-    LOSS,
-    Integers,
-    add_groups,
-    run_group,
-    workspace_size,
-)
-from survtrace.threads import automatic_threads, run_in_threads
+from survtrace.ops.cpu.jobs import ADD_GROUPS, UPDATE, run_tasks
+from survtrace.ops.cpu.network import GRADIENT, LOGITS, LOSS, Integers, workspace_size
+from survtrace.ops.cpu.update import RANGE
+from survtrace.threads import automatic_threads
 
-N_GROUPS, SMALLEST_GROUP, LARGEST_OF_LOGITS = 16, 32, 256
-RANGE = 2**12  # parameters whose sum over groups one task takes
-_this_thread = threading.local()
-# A member's groups have a gradient each. They are used in every step and go with its result.
+BLOCK, N_GROUPS, SMALLEST_GROUP, LARGEST_OF_LOGITS = 16, 16, 32, 256
+SUMMED = 2**12  # parameters whose sum over groups one task takes
+PARAMETERS_PER_TOKEN = 128  # so many are updated while a token goes through the network and back
+CPU = torch.device("cpu")
+TYPES = {"rows": torch.int32, "interval": torch.int64, "event": torch.int64}
+NOTHING, NO_BITS = torch.empty(0), torch.empty(0, dtype=torch.int16)
+# Memory is used again in every step: fresh memory costs a page fault for every 4 KiB. The groups'
+# gradients go when the tensor goes that they are added up in.
 _gradients = WeakIdKeyDictionary()
+_ahead = WeakIdKeyDictionary()  # random bits of a network's next step
+_this_thread = threading.local()
 
 
 def why_not(shape: Shape, device: torch.device) -> str | None:
@@ -50,20 +48,23 @@ def why_not(shape: Shape, device: torch.device) -> str | None:
 def gradient(
     network: Network, cohort: Batch, subjects: Tensor, task_weight: Tensor, out: Tensor
 ) -> Tensor:
-    """Compute each member's losses, weighted, and the gradient of their sum (see `ops.gradient`)."""
-    work = _Work(GRADIENT, network, subjects, dropout=_draw(network, subjects.shape[1]))
+    """Compute each member's losses and the gradient of their weighted sum (see `ops.gradient`)."""
+    n_subjects = subjects.shape[1]
+    work = _Work(GRADIENT, network, subjects, _take_bits(network, n_subjects))
     n_members, n_parameters = work.parameters.shape
-    gradients = _gradients.get(out)
-    size = work.n_tasks * (n_parameters + N_LANES)
-    if gradients is None or len(gradients) < size:
-        gradients = _gradients[out] = np.empty(size, np.float32)
-    parts = work.run(cohort, task_weight.tolist(), gradients)
-    flat = out.view(-1).numpy()
-
-    def add_up(k: int) -> None:
-        add_groups(k, RANGE, n_parameters, work.n_groups, gradients, flat)
-
-    run_in_threads(add_up, n_members * -(-n_parameters // RANGE), work.n_threads)
+    gradients = _gradients.get(out, NOTHING)
+    if gradients.numel() < (size := work.n_tasks * (n_parameters + BLOCK)):
+        gradients = _gradients[out] = torch.empty(size)
+    parts = work.run(
+        cohort, task_weight.tolist(), gradients, meanwhile=lambda: _draw_ahead(network, n_subjects)
+    )
+    run_tasks(
+        ADD_GROUPS,
+        n_members * -(-n_parameters // SUMMED),
+        work.n_threads,
+        (SUMMED, n_parameters, work.n_groups),
+        (gradients, out),
+    )
     return parts
 
 
@@ -74,50 +75,118 @@ def survival_loss(network: Network, cohort: Batch, subjects: Tensor) -> Tensor:
 
 def cause_logits(network: Network, rows: Tensor, values: Tensor) -> Tensor:
     """Compute the logits of the causes (see `ops.cause_logits`)."""
-    shape, (n_given, n_subjects, n_tokens) = network.shape, rows.shape
+    shape, (n_given, n_subjects, _) = network.shape, rows.shape
     n_members = len(network.embedding.table)
     numbers = torch.arange(n_given * n_subjects).view(n_given, n_subjects)
     work = _Work(LOGITS, network, numbers.expand(n_members, -1))
-    one = torch.empty(0)
-    cohort = Batch(rows.flatten(0, 1), values.flatten(0, 1), one, one, one, one, one, one)
+    cohort = Batch(rows.flatten(0, 1), values.flatten(0, 1), *[NOTHING] * 6)
     logits = torch.empty(n_members, n_subjects, shape.n_causes, shape.n_intervals)
-    work.run(cohort, (1.0, 0.0, 0.0), logits=logits.view(-1).numpy())
+    work.run(cohort, (1.0, 0.0, 0.0), logits=logits)
     return logits
+
+
+def update(
+    flat_parameters: Tensor,
+    gradient: Tensor,
+    moments: dict[str, Tensor],
+    settings: dict[str, Any],
+    average: Any,
+    clip_norm: float,
+) -> None:
+    """Take one step, in place, in the optimiser's own moments and with its own settings.
+
+    Why a kernel: torch takes a dozen passes, and its threads would be a second pool beside ours.
+    """
+    moments["step"] += 1
+    average.n_steps += 1
+    n_steps, (beta_mean, beta_square) = float(moments["step"]), settings["betas"]
+    rates = (
+        clip_norm,
+        1 - settings["lr"] * settings["weight_decay"],
+        1 - beta_mean,
+        1 - beta_square,
+        # AdamW's moments start at zero; dividing by 1 - beta^n takes that bias off.
+        settings["lr"] / (1 - beta_mean**n_steps),
+        math.sqrt(1 - beta_square**n_steps),
+        settings["eps"],
+        max(1 / float(average.n_steps), 1 / average.window),
+    )
+    n_members, n_parameters = flat_parameters.shape
+    tensors = (flat_parameters, gradient, moments["exp_avg"], moments["exp_avg_sq"])
+    run_tasks(
+        UPDATE,
+        n_members * -(-n_parameters // RANGE),
+        automatic_threads(flat_parameters.numel() // PARAMETERS_PER_TOKEN),
+        (n_parameters,),
+        (torch.tensor(rates, dtype=torch.float64), *tensors, average.average),
+    )
 
 
 class _Dropout(NamedTuple):
     """Random bits of all subjects, and the thresholds below which a number is kept."""
 
-    token_bits: NDArray[np.int16]
-    shared_bits: NDArray[np.int16]
-    inner_bits: NDArray[np.int16]
-    token_threshold: int
-    head_threshold: int
-    scale: float
+    token_bits: Tensor = NO_BITS
+    shared_bits: Tensor = NO_BITS
+    inner_bits: Tensor = NO_BITS
+    token_threshold: int = 0
+    head_threshold: int = 0
+    scale: float = 1.0
 
 
-NO_BITS = np.empty(0, np.int16)
-NO_DROPOUT = _Dropout(NO_BITS, NO_BITS, NO_BITS, 0, 0, 1.0)
+NO_DROPOUT = _Dropout()
 
 
 def _draw(network: Network, n_subjects: int) -> _Dropout:
     """Draw the bits in the order of the plain form: tokens, representation, inner layers."""
-    shape, cpu = network.shape, torch.device("cpu")
-    tokens = shared = inner = NO_BITS
-    token_threshold = head_threshold = 0
+    shape, drawn = network.shape, NO_DROPOUT
     if not network.token_dropout.inactive:
-        bits, token_threshold = network.token_dropout.draw((n_subjects, shape.n_tokens), cpu)
-        tokens = bits.numpy()
+        bits, threshold = network.token_dropout.draw((n_subjects, shape.n_tokens), CPU)
+        drawn = drawn._replace(token_bits=bits, token_threshold=threshold)
     dropout = network.head_dropout
-    if dropout.inactive:
-        return _Dropout(tokens, shared, inner, token_threshold, 0, 1.0)
-    bits, head_threshold = dropout.draw((n_subjects, shape.hidden), cpu)
-    shared = bits.numpy()
-    if shape.head_depth == 2:
-        bits, _ = dropout.draw((n_subjects, (shape.n_causes + 2) * shape.hidden), cpu)
-        inner = bits.numpy()
-    scale = 1 / (1 - dropout.probability)
-    return _Dropout(tokens, shared, inner, token_threshold, head_threshold, scale)
+    if not dropout.inactive:
+        bits, threshold = dropout.draw((n_subjects, shape.hidden), CPU)
+        scale = 1 / (1 - dropout.probability)
+        drawn = drawn._replace(shared_bits=bits, head_threshold=threshold, scale=scale)
+        if shape.head_depth == 2:
+            bits, _ = dropout.draw((n_subjects, (shape.n_causes + 2) * shape.hidden), CPU)
+            drawn = drawn._replace(inner_bits=bits)
+    return drawn
+
+
+class _Ahead(NamedTuple):
+    """Bits drawn before their step, the step's size, and the generator's state before and after."""
+
+    size: tuple[Any, ...]
+    before: Tensor
+    after: Tensor
+    bits: _Dropout
+
+
+def _take_bits(network: Network, n_subjects: int) -> _Dropout:
+    """Take the bits that were drawn ahead, if they are those that would be drawn now."""
+    ahead: _Ahead | None = _ahead.pop(network, None)
+    if ahead is not None and network.generator is not None:
+        now = (n_subjects, network.head_dropout.part, network.training)
+        if ahead.size == now and torch.equal(network.generator.get_state(), ahead.before):
+            network.generator.set_state(ahead.after)
+            return ahead.bits
+    return _draw(network, n_subjects)
+
+
+def _draw_ahead(network: Network, n_subjects: int) -> None:
+    """Draw the bits of the next step while other threads take this one.
+
+    Drawing cannot be shared: each number follows from the one before. The network's generator is
+    put back, so that whoever draws next, and whatever, draws what would be drawn without this.
+    """
+    generator = network.generator
+    if generator is None or not network.training:
+        return
+    before = generator.get_state()
+    bits = _draw(network, n_subjects)
+    size = (n_subjects, network.head_dropout.part, network.training)
+    _ahead[network] = _Ahead(size, before, generator.get_state(), bits)
+    generator.set_state(before)
 
 
 class _Work:
@@ -127,83 +196,82 @@ class _Work:
         self, task: int, network: Network, subjects: Tensor, dropout: _Dropout = NO_DROPOUT
     ) -> None:
         shape = network.shape
+        self.network, self.dropout = network, dropout
         self.parameters = _flat(network)
-        self.subjects = subjects.contiguous().view(-1).numpy()
-        self.dropout = dropout
-        self.proportional = shape.proportional
+        self.subjects = subjects.contiguous()
         n_members, n_subjects = subjects.shape
-        group_size = max(SMALLEST_GROUP, -(-n_subjects // (N_GROUPS * N_LANES)) * N_LANES)
+        group_size = max(SMALLEST_GROUP, -(-n_subjects // (N_GROUPS * BLOCK)) * BLOCK)
         if task == LOGITS:  # nothing is summed over groups
             group_size = min(group_size, LARGEST_OF_LOGITS)
         self.n_groups = -(-n_subjects // group_size)
         self.n_tasks = n_members * self.n_groups
         self.n_threads = automatic_threads(n_members * n_subjects * shape.n_tokens)
-        self.integers = np.array(
-            Integers(
-                task=task,
-                n_tokens=shape.n_tokens,
-                width=shape.width,
-                hidden=shape.hidden,
-                attention_heads=shape.n_heads,
-                depth=shape.depth,
-                n_rows=shape.n_rows,
-                token_bias=int(shape.token_bias),
-                n_causes=shape.n_causes,
-                n_intervals=shape.n_intervals,
-                head_depth=shape.head_depth,
-                n_parameters=self.parameters.shape[1],
-                n_subjects=n_subjects,
-                group_size=group_size,
-                n_groups=self.n_groups,
-                token_threshold=dropout.token_threshold,
-                head_threshold=dropout.head_threshold,
-            ),
-            dtype=np.int64,
+        self.integers = Integers(
+            task=task,
+            n_tokens=shape.n_tokens,
+            width=shape.width,
+            hidden=shape.hidden,
+            attention_heads=shape.n_heads,
+            depth=shape.depth,
+            n_rows=shape.n_rows,
+            token_bias=int(shape.token_bias),
+            n_causes=shape.n_causes,
+            n_intervals=shape.n_intervals,
+            head_depth=shape.head_depth,
+            n_parameters=self.parameters.shape[1],
+            n_subjects=n_subjects,
+            group_size=group_size,
+            n_groups=self.n_groups,
+            token_threshold=dropout.token_threshold,
+            head_threshold=dropout.head_threshold,
         )
 
     def run(
         self,
         cohort: Batch,
         task_weight: Sequence[float],
-        gradients: NDArray[np.float32] = np.empty(0, np.float32),
-        logits: NDArray[np.float32] = np.empty(0, np.float32),
+        gradients: Tensor = NOTHING,
+        logits: Tensor = NOTHING,
+        meanwhile: Callable[[], None] = lambda: None,
     ) -> Tensor:
         """Run all groups of all members and add up their losses, (part, member)."""
-        numbers = (np.int32, np.float32, np.int64, np.float32, np.int64, *[np.float32] * 3)
-        columns = [_numpy(column, dtype) for column, dtype in zip(cohort, numbers, strict=True)]
-        parts = np.zeros((self.n_tasks, 3))
-        floats = np.array([self.proportional, self.dropout.scale, *task_weight])
-        before = (self.integers, floats, self.parameters.reshape(-1), self.subjects, *columns)
-        bits, size = self.dropout[:3], workspace_size(self.integers)
-        flat_parts = parts.reshape(-1)
+        parts = torch.zeros(self.n_tasks, 3, dtype=torch.float64)
+        shape, bits = self.network.shape, self.dropout[:3]
+        floats = (shape.proportional, self.dropout.scale, *task_weight)
+        columns = [
+            column.to(TYPES.get(name, torch.float32)).contiguous()
+            for name, column in zip(Batch._fields, cohort, strict=True)
+        ]
+        before = (torch.tensor(floats, dtype=torch.float64), self.parameters, self.subjects)
+        n_threads = min(self.n_threads, self.n_tasks)
+        run_tasks(
+            self.integers.task,
+            self.n_tasks,
+            n_threads,
+            self.integers,
+            (*before, *columns, *bits, gradients, parts, logits),
+            _workspaces(n_threads, workspace_size(self.integers)),
+            meanwhile,
+        )
+        by_member = parts.view(-1, self.n_groups, 3).sum(1)
+        return by_member.T.to(torch.float32).contiguous()
 
-        def run(k: int) -> None:
-            run_group(k, *before, *bits, _workspace(size), gradients, flat_parts, logits)
 
-        run_in_threads(run, self.n_tasks, self.n_threads)
-        by_member = parts.reshape(-1, self.n_groups, 3).sum(axis=1)
-        return torch.from_numpy(by_member.T.astype(np.float32))
-
-
-def _flat(network: Network) -> NDArray[np.float32]:
+def _flat(network: Network) -> Tensor:
     """All parameters, (member, parameter), without a copy where they are one tensor."""
     parameters = [parameter.detach() for parameter in network.parameters()]
     first, n = parameters[0], sum(parameter[0].numel() for parameter in parameters)
     place = first.data_ptr()
     for parameter in parameters:
         if parameter.data_ptr() != place or parameter.stride(0) != n:
-            return torch.cat([parameter.flatten(1) for parameter in parameters], dim=1).numpy()
+            return torch.cat([parameter.flatten(1) for parameter in parameters], dim=1)
         place += 4 * parameter[0].numel()
-    return first.as_strided((len(first), n), (n, 1)).numpy()
+    return first.as_strided((len(first), n), (n, 1))
 
 
-def _numpy(column: Tensor, dtype: Any) -> NDArray[Any]:
-    return np.ascontiguousarray(column.numpy().reshape(-1), dtype)
-
-
-def _workspace(size: int) -> NDArray[np.float32]:
-    """The workspace of this thread: fresh memory would cost a page fault for every 4 KiB."""
-    work: NDArray[np.float32] | None = getattr(_this_thread, "work", None)
-    if work is None or len(work) < size:
-        work = _this_thread.work = np.empty(size, np.float32)
-    return work
+def _workspaces(n_threads: int, size: int) -> Tensor:
+    """A row for each thread."""
+    found: Tensor = getattr(_this_thread, "workspaces", NOTHING)
+    if found.numel() < n_threads * size:
+        found = _this_thread.workspaces = torch.empty(n_threads * size)
+    return found[: n_threads * size].view(n_threads, size)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from survtrace.ops.cpu.compiling import part
+from survtrace.ops.cpu.compiling import either, part
 from survtrace.ops.cpu.lanes import (
     N_LANES,
     every,
@@ -122,7 +122,7 @@ def fill(out: Any, o: int, n: int) -> None:
         store(out, o + k * N_LANES, every(F32(0)))
 
 
-@part
+@either
 def padded(n: int) -> int:
     """Round up to a whole number of vectors."""
     return (n + N_LANES - 1) // N_LANES * N_LANES

@@ -1,7 +1,4 @@
-"""Clipping, AdamW and the running average of all parameters, in one pass over memory.
-
-Why a kernel: torch takes a dozen passes, and its threads would be a second pool beside ours.
-"""
+"""Clipping, AdamW and the running average of a range of parameters, in one pass over memory."""
 
 from __future__ import annotations
 
@@ -9,55 +6,16 @@ import math
 from typing import Any
 
 import numpy as np
-from torch import Tensor
 
-from survtrace.ops.cpu.compiling import kernel, part
+from survtrace.ops.cpu.compiling import part
 from survtrace.ops.cpu.lanes import N_LANES, every, load, root, store, total
 from survtrace.ops.cpu.products import F32
-from survtrace.threads import automatic_threads, run_in_threads
 
 RANGE = 2**14  # parameters of a task
 CHUNK = 2**10  # squares that are summed in single precision
-PARAMETERS_PER_TOKEN = 128  # so many are updated while a token goes through the network and back
 
 
-def update(
-    flat_parameters: Tensor,
-    gradient: Tensor,
-    moments: dict[str, Tensor],
-    settings: dict[str, Any],
-    average: Any,
-    clip_norm: float,
-) -> None:
-    """Take one step, in place, in the optimiser's own moments and with its own settings."""
-    moments["step"] += 1
-    average.n_steps += 1
-    n_steps, (beta_mean, beta_square) = float(moments["step"]), settings["betas"]
-    rates = np.array(
-        [
-            clip_norm,
-            1 - settings["lr"] * settings["weight_decay"],
-            1 - beta_mean,
-            1 - beta_square,
-            # AdamW's moments start at zero; dividing by 1 - beta^n takes that bias off.
-            settings["lr"] / (1 - beta_mean**n_steps),
-            math.sqrt(1 - beta_square**n_steps),
-            settings["eps"],
-            max(1 / float(average.n_steps), 1 / average.window),
-        ]
-    )
-    n_members, n_parameters = flat_parameters.shape
-    tensors = (flat_parameters, gradient, moments["exp_avg"], moments["exp_avg_sq"])
-    arrays = [tensor.view(-1).numpy() for tensor in (*tensors, average.average)]
-
-    def run(k: int) -> None:
-        update_range(k, n_parameters, rates, *arrays)
-
-    n_threads = automatic_threads(flat_parameters.numel() // PARAMETERS_PER_TOKEN)
-    run_in_threads(run, n_members * -(-n_parameters // RANGE), n_threads)
-
-
-@kernel
+@part
 def update_range(
     number: int,
     n_parameters: int,
