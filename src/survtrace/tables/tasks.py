@@ -9,7 +9,7 @@ from survtrace.errors import keep_warnings, warn
 
 # Runs ``task(0)``, ``task(1)``, ... so many times, in whatever order.
 Run = Callable[[Callable[[int], None], int], None]
-N_BLOCK = 2**13  # rows of a block: their covariates stay in a core's cache
+N_BLOCK = 2**14  # rows of a block: with fewer, threads wait for the interpreter lock
 MANY_ROWS = 2**14  # fewer are read and encoded before threads would be awake
 T = TypeVar("T")
 S = TypeVar("S")
@@ -26,8 +26,8 @@ def row_blocks(n_rows: int) -> list[slice]:
 
     Examples
     --------
-    >>> row_blocks(9000)
-    [slice(0, 8192, None), slice(8192, 9000, None)]
+    >>> row_blocks(20_000)
+    [slice(0, 16384, None), slice(16384, 20000, None)]
     """
     return [slice(first, min(first + N_BLOCK, n_rows)) for first in range(0, n_rows, N_BLOCK)]
 
