@@ -217,7 +217,9 @@ def losses(cohort, **settings):
     return est.fit(*cohort).history_["validation_loss"].to_numpy()
 
 
-def test_a_recorded_step_is_the_step(cohort, monkeypatch):
+def test_recorded_steps_are_the_steps(cohort, monkeypatch):
+    """Several in one graph, and those left over one by one."""
+    monkeypatch.setattr(step, "N_TOGETHER", 3)
     recorded = losses(cohort)
     monkeypatch.setattr(step, "N_WARM", 10**9)
     np.testing.assert_allclose(recorded, losses(cohort), rtol=1e-3)

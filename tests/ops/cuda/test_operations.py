@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from survtrace import ops
-from survtrace.ops.cuda import launches
+from survtrace.ops.cuda import launches, operations
 from survtrace.training.flat_parameters import hold, release
 
 WEIGHT = torch.tensor([1.0, 0.5, 0.25])
@@ -158,6 +158,19 @@ def test_logits_are_those_of_the_plain_form(cuda_kernels, network, draw_subjects
     release(network, flat)
     logits = cuda_kernels.cause_logits(network, *own)
     torch.testing.assert_close(logits, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_more_subjects_than_kernels_can_count_come_in_parts(
+    cuda_kernels, make_network, draw_subjects, monkeypatch
+):
+    network = make_network(n_members=1, depth=1).eval()
+    cohort, subjects = draw_subjects(network.shape, 5)
+    given = cohort.rows[subjects], cohort.values[subjects]
+    whole = cuda_kernels.cause_logits(network, *given)
+    monkeypatch.setattr(operations, "LARGEST", 2 * 3 * 16)
+    assert torch.equal(cuda_kernels.cause_logits(network, *given), whole)
+    with pytest.raises(ValueError, match="at most 2 subjects on a GPU; got 5"):
+        gradients(cuda_kernels.gradient, network, cohort, subjects)
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")

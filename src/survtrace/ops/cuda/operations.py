@@ -21,12 +21,19 @@ from survtrace.ops.cuda.launches import (
 from survtrace.ops.cuda.sizes import flat_parameters, sizes_of
 from survtrace.ops.cuda.update import update_launches
 
+LARGEST = 2**30  # numbers of a member's tokens, which kernels count in 32 bits
+
 
 def gradient(
     network: Network, cohort: Batch, subjects: Tensor, task_weight: Tensor, out: Tensor
 ) -> Tensor:
     """Compute each member's losses, weighted, and the gradient of their sum."""
     flat, sizes = flat_parameters(network), sizes_of(network.shape)
+    if subjects.shape[1] * sizes.n_flat > LARGEST:
+        raise ValueError(
+            f"a batch must have at most {LARGEST // sizes.n_flat} subjects on a GPU; got "
+            f"{subjects.shape[1]}. Pass a smaller batch_size."
+        )
     dropped = draw(network, subjects.shape[1])
     cohort, subjects = Batch(*(column.contiguous() for column in cohort)), subjects.contiguous()
     launches, parts = gradient_launches(sizes, flat, cohort, subjects, task_weight, dropped, out)
@@ -44,10 +51,13 @@ def survival_loss(network: Network, cohort: Batch, subjects: Tensor) -> Tensor:
 
 def cause_logits(network: Network, rows: Tensor, values: Tensor) -> Tensor:
     """Compute the logits of the causes, without dropout; members may share their subjects."""
-    flat, rows, values = flat_parameters(network), rows.contiguous(), values.contiguous()
-    launches, logits = logits_launches(sizes_of(network.shape), flat, rows, values)
-    run(launches, flat.device)
-    return logits
+    flat, sizes, found = flat_parameters(network), sizes_of(network.shape), []
+    at_once = max(1, LARGEST // sizes.n_flat)
+    for some, of in zip(rows.split(at_once, dim=1), values.split(at_once, dim=1), strict=True):
+        launches, logits = logits_launches(sizes, flat, some.contiguous(), of.contiguous())
+        run(launches, flat.device)
+        found.append(logits)
+    return found[0] if len(found) == 1 else torch.cat(found, dim=1)
 
 
 def update(
