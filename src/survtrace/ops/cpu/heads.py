@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from survtrace.ops.cpu.compiling import either, part
+from survtrace.ops.cpu.compiling import either, part, piece
 from survtrace.ops.cpu.lanes import N_LANES, choose, every, larger, load, store
 from survtrace.ops.cpu.layer import selu, times_slope
 from survtrace.ops.cpu.products import (
@@ -151,7 +151,7 @@ def represent_back(
             _add_outer(gradient, weight, hidden, work, x + place, s, width, h.transposed)
 
 
-@part
+@piece
 def _add_outer(
     gradient: Any, weight: int, n_out: int, work: Any, x: int, xa: int, n_in: int, transposed: int
 ) -> None:
@@ -178,7 +178,7 @@ def _add_outer(
     )
 
 
-@part
+@piece
 def _pad(work: Any, x: int, n: int) -> None:
     """Set the vectors behind the ``n`` of a block to zero, up to a whole number of sixteen."""
     fill(work, x + n * N_LANES, padded(n) - n)

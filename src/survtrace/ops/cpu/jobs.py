@@ -18,7 +18,7 @@ from numba import carray, float32, float64, int16, int32, int64
 from torch import Tensor
 
 from survtrace.ops.cpu import atomic
-from survtrace.ops.cpu.compiling import kernel, part
+from survtrace.ops.cpu.compiling import kernel, part, piece
 from survtrace.ops.cpu.network import Integers, add_groups, run_group
 from survtrace.ops.cpu.update import update_range
 from survtrace.threads import take_team
@@ -118,13 +118,12 @@ def _have_ended(shared: Any, n_helpers: int) -> bool:
 @kernel
 def _work(once: bool, me: int, shared: Any, job: Any) -> None:
     """Run tasks once, or whenever there are some, until there are none for a while."""
-    if once:
-        _take_tasks(me, shared, job)
-        return
     state, waited = FIRST_STATE + me * LINE, 0
     while True:
-        if atomic.read(shared, state) == BUSY:
+        if once or atomic.read(shared, state) == BUSY:
             _take_tasks(me, shared, job)
+            if once:
+                return
             atomic.write(shared, state, IDLE)
             atomic.count(shared, DONE)
             waited = 0
@@ -134,7 +133,7 @@ def _work(once: bool, me: int, shared: Any, job: Any) -> None:
             return
 
 
-@part
+@piece
 def _take_tasks(me: int, shared: Any, job: Any) -> None:
     """Take one task after the other until none is left."""
     k = atomic.count(shared, NEXT)
@@ -148,14 +147,14 @@ def _take_tasks(me: int, shared: Any, job: Any) -> None:
         k = atomic.count(shared, NEXT)
 
 
-@part
+@piece
 def _update(k: int, job: Any) -> None:
     parameters, gradient, means = _floats(job, 1), _floats(job, 2), _floats(job, 3)
     squares, averages = _floats(job, 4), _floats(job, 5)
     update_range(k, job[4], _doubles(job, 0), parameters, gradient, means, squares, averages)
 
 
-@part
+@piece
 def _run_group(k: int, me: int, job: Any) -> None:
     size = job[3]
     workspace = carray(atomic.pointer(job[2] + 4 * me * size, float32), (size,))
@@ -163,11 +162,29 @@ def _run_group(k: int, me: int, job: Any) -> None:
     values, interval, fraction = _floats(job, 4), _longs(job, 5), _floats(job, 6)
     event, stay, weight, ips = _longs(job, 7), _floats(job, 8), _floats(job, 9), _floats(job, 10)
     tokens, shared, inner = _array(job, 11, int16), _array(job, 12, int16), _array(job, 13, int16)
-    columns = (rows, values, interval, fraction, event, stay, weight, ips)
-    results = (_floats(job, 14), _doubles(job, 15), _floats(job, 16))
-    integers, floats = job[4:FIRST_ARRAY], _doubles(job, 0)
-    before = (k, integers, floats, parameters, subjects)
-    run_group(*before, *columns, tokens, shared, inner, workspace, *results)
+    gradients, parts, logits = _floats(job, 14), _doubles(job, 15), _floats(job, 16)
+    run_group(
+        k,
+        job[4:FIRST_ARRAY],
+        _doubles(job, 0),
+        parameters,
+        subjects,
+        rows,
+        values,
+        interval,
+        fraction,
+        event,
+        stay,
+        weight,
+        ips,
+        tokens,
+        shared,
+        inner,
+        workspace,
+        gradients,
+        parts,
+        logits,
+    )
 
 
 @part

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from survtrace.ops.cpu.compiling import either, part
+from survtrace.ops.cpu.compiling import either, part, piece
 from survtrace.ops.cpu.heads import (
     HeadSizes,
     Noise,
@@ -129,7 +129,7 @@ def _named(i: Any) -> Integers:
     )
 
 
-@part
+@piece
 def run_group(
     number: int,
     integers: Any,
@@ -310,7 +310,7 @@ def _write_logits(
             logits[(first + lane) * n + k] = work[outputs + k * N_LANES + lane]
 
 
-@part
+@piece
 def add_groups(
     number: int, size: int, n_parameters: int, n_groups: int, gradients: Any, out: Any
 ) -> None:
