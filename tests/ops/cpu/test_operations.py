@@ -100,7 +100,6 @@ def check(subjects, **changes):
     """All operations are as exact as their plain form, measured against double precision."""
     network = make_network(**changes)
     cohort = make_cohort(network.shape)
-    batch = cohort.take(subjects)
     precise, exact_cohort = copy.deepcopy(network).double(), double(cohort)
 
     def run(network, cohort):

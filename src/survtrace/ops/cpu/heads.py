@@ -157,7 +157,7 @@ def _add_outer(
 ) -> None:
     """Add products of inputs with the transposed gradient by outputs, summed over lanes.
 
-    A vector may reach beyond a row of the weight, where zeros are added (see `_padded_rows`). Rows
+    A vector may reach beyond a row of the weight, where zeros are added (see `_pad`). Rows
     are stored in their order, so that what a row stores beyond its end is stored anew by the next.
     """
     row = padded(n_out)
@@ -355,7 +355,7 @@ def survival_loss_of(
     h: HeadPlaces,
     z: HeadSizes,
 ) -> float:
-    """Compute ``share`` of a subject's survival loss; its gradient by logits goes to `d_outputs`."""
+    """Compute ``share`` of a subject's survival loss; the gradient goes to `d_outputs`."""
     loss, n = 0.0, z.n_intervals
     for cause in range(z.n_causes):
         factor = share * ips[first_ips + cause]

@@ -44,18 +44,18 @@ def run_tasks(
 ) -> None:
     """Run tasks in so many threads, the calling one among them.
 
-    While others run tasks, if there are others, ``meanwhile`` is called. All tensors must be contiguous, and of the types that `_take_tasks` asks for. Each thread has a
-    row of the workspace.
+    While others run tasks, if there are others, ``meanwhile`` is called. All tensors must be
+    contiguous and of the types that the tasks ask for. Each thread has a row of the workspace.
     """
     _compile()
-    n_helpers = min(n_threads, n_tasks, MOST_THREADS) - 1
-    team = take_team(n_helpers) if n_helpers > 0 else None
     size = 0 if workspace is None else workspace.shape[1]
     begin = 0 if workspace is None else workspace.data_ptr()
     numbers = [task, n_tasks, begin, size, *integers]
     numbers += [0] * (FIRST_ARRAY - len(numbers))
     for array in arrays:
         numbers += (array.data_ptr(), array.numel())
+    n_helpers = min(n_threads, n_tasks, MOST_THREADS) - 1
+    team = take_team(n_helpers) if n_helpers > 0 else None
     if team is None:
         _work(True, 0, np.zeros(FIRST_STATE, np.int64), np.array(numbers, np.int64))
         return

@@ -153,7 +153,7 @@ def scratch_from(first: int, z: Sizes) -> Scratch:
 @part
 def forward(work: Any, x: int, w: Any, at: Weights, k: Kept, c: Scratch, z: Sizes) -> None:
     """Run the layer over the sheet at x; ``w`` are the member's parameters."""
-    n_tokens, width, hidden, n_heads = z
+    n_tokens, width, hidden, _ = z
     s = n_tokens * N_LANES
     _affine(work, k.query_key_value, w, at.query_key_value, x, width, 3 * width, n_tokens)
     _attend(work, k, c, z)
@@ -170,7 +170,7 @@ def backward(
     work: Any, x: int, d: int, w: Any, at: Weights, k: Kept, g: Sums, c: Scratch, z: Sizes
 ) -> None:
     """Turn the gradient by the layer's output into that by x; add up that by its weights."""
-    n_tokens, width, hidden, n_heads = z
+    n_tokens, width, hidden, _ = z
     s, row = n_tokens * N_LANES, padded(width)
     times_slope(work, d, k.out, width * s)
     transpose_features(work, x, width, n_tokens, c.x_transposed)
