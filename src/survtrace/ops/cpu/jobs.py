@@ -25,7 +25,7 @@ from survtrace.threads import take_team
 
 ADD_GROUPS, UPDATE = 3, 4  # more tasks, beside those of `network`
 # Places in the numbers that threads share, each in a line of the cache of its own.
-NEXT, DONE, FIRST_STATE, LINE = 0, 16, 32, 16
+NEXT, DONE, MOST_PAUSES, FIRST_STATE, LINE = 0, 16, 32, 48, 16
 ASLEEP, IDLE, BUSY = 0, 1, 2
 PATIENCE = 2**13  # pauses of an idle thread, some tens of nanoseconds each
 MOST_THREADS = 62  # as many bits as `_begin` has for them
@@ -62,6 +62,7 @@ def run_tasks(
     shared, job = team.shared, team.job
     try:
         job[: len(numbers)] = numbers
+        shared[MOST_PAUSES] = PATIENCE
         asleep = _begin(shared, n_helpers)
         for k in range(n_helpers):
             if asleep >> k & 1:
@@ -129,7 +130,7 @@ def _work(once: bool, me: int, shared: Any, job: Any) -> None:
             waited = 0
         atomic.pause()
         waited += 1
-        if waited > PATIENCE and atomic.replace(shared, state, IDLE, ASLEEP):
+        if waited > shared[MOST_PAUSES] and atomic.replace(shared, state, IDLE, ASLEEP):
             return
 
 
