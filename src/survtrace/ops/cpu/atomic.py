@@ -15,7 +15,8 @@ from numba.extending import intrinsic
 
 ORDER = "seq_cst"  # all threads see all changes in one order
 ALIGNMENT = 8
-X86, ARM = ("llvm.x86.sse2.pause", []), ("llvm.aarch64.hint", [1])
+X86: tuple[str, list[int]] = ("llvm.x86.sse2.pause", [])
+ARM: tuple[str, list[int]] = ("llvm.aarch64.hint", [1])
 PAUSES = {"x86_64": X86, "AMD64": X86, "aarch64": ARM, "arm64": ARM}
 
 

@@ -24,6 +24,8 @@ OPTIONS = {"nogil": True, "error_model": "numpy"}
 # A function that kernels call, and Python does not: what would let it is not compiled.
 part = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 either = register_jitable  # a function that both call
+# A function that is called in one place: a piece of its caller, which would be compiled twice else.
+piece = njit(**OPTIONS, inline="always")
 
 
 def kernel(function: Callable[..., Any]) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from survtrace.ops.cpu.compiling import either, part
+from survtrace.ops.cpu.compiling import either, part, piece
 from survtrace.ops.cpu.lanes import N_LANES, choose, every, larger, load, store
 from survtrace.ops.cpu.layer import selu, times_slope
 from survtrace.ops.cpu.products import (
@@ -151,13 +151,13 @@ def represent_back(
             _add_outer(gradient, weight, hidden, work, x + place, s, width, h.transposed)
 
 
-@part
+@piece
 def _add_outer(
     gradient: Any, weight: int, n_out: int, work: Any, x: int, xa: int, n_in: int, transposed: int
 ) -> None:
     """Add products of inputs with the transposed gradient by outputs, summed over lanes.
 
-    A vector may reach beyond a row of the weight, where zeros are added (see `_padded_rows`). Rows
+    A vector may reach beyond a row of the weight, where zeros are added (see `_pad`). Rows
     are stored in their order, so that what a row stores beyond its end is stored anew by the next.
     """
     row = padded(n_out)
@@ -178,7 +178,7 @@ def _add_outer(
     )
 
 
-@part
+@piece
 def _pad(work: Any, x: int, n: int) -> None:
     """Set the vectors behind the ``n`` of a block to zero, up to a whole number of sixteen."""
     fill(work, x + n * N_LANES, padded(n) - n)
@@ -355,7 +355,7 @@ def survival_loss_of(
     h: HeadPlaces,
     z: HeadSizes,
 ) -> float:
-    """Compute ``share`` of a subject's survival loss; its gradient by logits goes to `d_outputs`."""
+    """Compute ``share`` of a subject's survival loss; the gradient goes to `d_outputs`."""
     loss, n = 0.0, z.n_intervals
     for cause in range(z.n_causes):
         factor = share * ips[first_ips + cause]

@@ -18,14 +18,14 @@ from numba import carray, float32, float64, int16, int32, int64
 from torch import Tensor
 
 from survtrace.ops.cpu import atomic
-from survtrace.ops.cpu.compiling import kernel, part
+from survtrace.ops.cpu.compiling import kernel, part, piece
 from survtrace.ops.cpu.network import Integers, add_groups, run_group
 from survtrace.ops.cpu.update import update_range
 from survtrace.threads import take_team
 
 ADD_GROUPS, UPDATE = 3, 4  # more tasks, beside those of `network`
 # Places in the numbers that threads share, each in a line of the cache of its own.
-NEXT, DONE, FIRST_STATE, LINE = 0, 16, 32, 16
+NEXT, DONE, MOST_PAUSES, FIRST_STATE, LINE = 0, 16, 32, 48, 16
 ASLEEP, IDLE, BUSY = 0, 1, 2
 PATIENCE = 2**13  # pauses of an idle thread, some tens of nanoseconds each
 MOST_THREADS = 62  # as many bits as `_begin` has for them
@@ -44,24 +44,25 @@ def run_tasks(
 ) -> None:
     """Run tasks in so many threads, the calling one among them.
 
-    While others run tasks, if there are others, ``meanwhile`` is called. All tensors must be contiguous, and of the types that `_take_tasks` asks for. Each thread has a
-    row of the workspace.
+    While others run tasks, if there are others, ``meanwhile`` is called. All tensors must be
+    contiguous and of the types that the tasks ask for. Each thread has a row of the workspace.
     """
     _compile()
-    n_helpers = min(n_threads, n_tasks, MOST_THREADS) - 1
-    team = take_team(n_helpers) if n_helpers > 0 else None
     size = 0 if workspace is None else workspace.shape[1]
     begin = 0 if workspace is None else workspace.data_ptr()
     numbers = [task, n_tasks, begin, size, *integers]
     numbers += [0] * (FIRST_ARRAY - len(numbers))
     for array in arrays:
         numbers += (array.data_ptr(), array.numel())
+    n_helpers = min(n_threads, n_tasks, MOST_THREADS) - 1
+    team = take_team(n_helpers) if n_helpers > 0 else None
     if team is None:
         _work(True, 0, np.zeros(FIRST_STATE, np.int64), np.array(numbers, np.int64))
         return
     shared, job = team.shared, team.job
     try:
         job[: len(numbers)] = numbers
+        shared[MOST_PAUSES] = PATIENCE
         asleep = _begin(shared, n_helpers)
         for k in range(n_helpers):
             if asleep >> k & 1:
@@ -118,23 +119,22 @@ def _have_ended(shared: Any, n_helpers: int) -> bool:
 @kernel
 def _work(once: bool, me: int, shared: Any, job: Any) -> None:
     """Run tasks once, or whenever there are some, until there are none for a while."""
-    if once:
-        _take_tasks(me, shared, job)
-        return
     state, waited = FIRST_STATE + me * LINE, 0
     while True:
-        if atomic.read(shared, state) == BUSY:
+        if once or atomic.read(shared, state) == BUSY:
             _take_tasks(me, shared, job)
+            if once:
+                return
             atomic.write(shared, state, IDLE)
             atomic.count(shared, DONE)
             waited = 0
         atomic.pause()
         waited += 1
-        if waited > PATIENCE and atomic.replace(shared, state, IDLE, ASLEEP):
+        if waited > shared[MOST_PAUSES] and atomic.replace(shared, state, IDLE, ASLEEP):
             return
 
 
-@part
+@piece
 def _take_tasks(me: int, shared: Any, job: Any) -> None:
     """Take one task after the other until none is left."""
     k = atomic.count(shared, NEXT)
@@ -148,14 +148,14 @@ def _take_tasks(me: int, shared: Any, job: Any) -> None:
         k = atomic.count(shared, NEXT)
 
 
-@part
+@piece
 def _update(k: int, job: Any) -> None:
     parameters, gradient, means = _floats(job, 1), _floats(job, 2), _floats(job, 3)
     squares, averages = _floats(job, 4), _floats(job, 5)
     update_range(k, job[4], _doubles(job, 0), parameters, gradient, means, squares, averages)
 
 
-@part
+@piece
 def _run_group(k: int, me: int, job: Any) -> None:
     size = job[3]
     workspace = carray(atomic.pointer(job[2] + 4 * me * size, float32), (size,))
@@ -163,11 +163,29 @@ def _run_group(k: int, me: int, job: Any) -> None:
     values, interval, fraction = _floats(job, 4), _longs(job, 5), _floats(job, 6)
     event, stay, weight, ips = _longs(job, 7), _floats(job, 8), _floats(job, 9), _floats(job, 10)
     tokens, shared, inner = _array(job, 11, int16), _array(job, 12, int16), _array(job, 13, int16)
-    columns = (rows, values, interval, fraction, event, stay, weight, ips)
-    results = (_floats(job, 14), _doubles(job, 15), _floats(job, 16))
-    integers, floats = job[4:FIRST_ARRAY], _doubles(job, 0)
-    before = (k, integers, floats, parameters, subjects)
-    run_group(*before, *columns, tokens, shared, inner, workspace, *results)
+    gradients, parts, logits = _floats(job, 14), _doubles(job, 15), _floats(job, 16)
+    run_group(
+        k,
+        job[4:FIRST_ARRAY],
+        _doubles(job, 0),
+        parameters,
+        subjects,
+        rows,
+        values,
+        interval,
+        fraction,
+        event,
+        stay,
+        weight,
+        ips,
+        tokens,
+        shared,
+        inner,
+        workspace,
+        gradients,
+        parts,
+        logits,
+    )
 
 
 @part

@@ -110,7 +110,7 @@ def transpose(
 
 @intrinsic
 def kept(typing: Any, bits: Any, index: Any, threshold: Any, scale: Any) -> Any:
-    """Load sixteen times sixteen random bits: ``scale`` where they are below a threshold, else 0."""
+    """Load sixteen numbers of random bits: ``scale`` where they are below a threshold, else 0."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         short = ir.VectorType(ir.IntType(16), _N)
@@ -270,7 +270,7 @@ def sum_products(n_x: int, n_y: int, *, spread_x: bool, add: bool = True) -> Any
                 _load(context, builder, kinds[8], y, place)
                 for place in _places(builder, at_y, yb, n_y)
             ]
-            results = []
+            results: list[Any] = []
             for place in _places(builder, at_x, xa, n_x):
                 if spread_x:
                     number = builder.load(_element(context, builder, kinds[4], x, place))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from survtrace.ops.cpu.compiling import either, part
+from survtrace.ops.cpu.compiling import either, part, piece
 from survtrace.ops.cpu.lanes import N_LANES, choose, every, exp2, larger, load, store
 from survtrace.ops.cpu.products import (
     F32,
@@ -153,7 +153,7 @@ def scratch_from(first: int, z: Sizes) -> Scratch:
 @part
 def forward(work: Any, x: int, w: Any, at: Weights, k: Kept, c: Scratch, z: Sizes) -> None:
     """Run the layer over the sheet at x; ``w`` are the member's parameters."""
-    n_tokens, width, hidden, n_heads = z
+    n_tokens, width, hidden, _ = z
     s = n_tokens * N_LANES
     _affine(work, k.query_key_value, w, at.query_key_value, x, width, 3 * width, n_tokens)
     _attend(work, k, c, z)
@@ -170,7 +170,7 @@ def backward(
     work: Any, x: int, d: int, w: Any, at: Weights, k: Kept, g: Sums, c: Scratch, z: Sizes
 ) -> None:
     """Turn the gradient by the layer's output into that by x; add up that by its weights."""
-    n_tokens, width, hidden, n_heads = z
+    n_tokens, width, hidden, _ = z
     s, row = n_tokens * N_LANES, padded(width)
     times_slope(work, d, k.out, width * s)
     transpose_features(work, x, width, n_tokens, c.x_transposed)
@@ -214,7 +214,7 @@ def finish(work: Any, g: Sums, out: Any, at: Weights, z: Sizes) -> None:
     add_totals(out, at.expand + width * hidden, work, g.expand_bias, hidden)
 
 
-@part
+@piece
 def _affine(
     work: Any, out: int, w: Any, weight: int, x: int, n_in: int, n_out: int, n_tokens: int
 ) -> None:
@@ -224,7 +224,7 @@ def _affine(
     add_product(work, out, s, n_out, w, weight, ONE, n_out, work, x, s, n_tokens, n_in)
 
 
-@part
+@piece
 def _back(
     work: Any, out: int, w: Any, weight: int, d: int, n_in: int, n_out: int, n_tokens: int
 ) -> None:
@@ -233,7 +233,7 @@ def _back(
     add_product(work, out, s, n_in, w, weight, n_out, ONE, work, d, s, n_tokens, n_out)
 
 
-@part
+@piece
 def _add_outer(work: Any, sums: int, x: int, n: int, transposed: int, s: int, row: int) -> None:
     """Add products of features of x with transposed features, summed over tokens and lanes."""
     n_b = row // N_LANES
@@ -305,7 +305,7 @@ def _attend(work: Any, k: Kept, c: Scratch, z: Sizes) -> None:
         )
 
 
-@part
+@piece
 def _shares_of(head: int, k: Kept, c: Scratch, z: Sizes) -> int:
     """Where the shares of attention of a head lie, (query token, key token)."""
     if z.n_tokens <= MOST_KEPT:

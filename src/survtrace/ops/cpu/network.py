@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from survtrace.ops.cpu.compiling import either, part
+from survtrace.ops.cpu.compiling import either, part, piece
 from survtrace.ops.cpu.heads import (
     HeadSizes,
     Noise,
@@ -129,7 +129,7 @@ def _named(i: Any) -> Integers:
     )
 
 
-@part
+@piece
 def run_group(
     number: int,
     integers: Any,
@@ -259,7 +259,7 @@ def _look_up(
     s, bias = n.n_tokens * N_LANES, n.n_rows * n.width
     for t in range(n.n_tokens):
         for lane in range(N_LANES):
-            level, value, mask = 0, F32(0), F32(0)
+            level, value, mask = np.int64(0), F32(0), F32(0)
             if lane < len(block):
                 place = block[lane] * n.n_tokens + t
                 level, value, mask = np.int64(rows[place]), values[place], F32(1)
@@ -287,16 +287,19 @@ def _look_up_back(
     for t in range(n.n_tokens):
         for f in range(0, n.width, N_LANES):
             transpose(work, at.d + f * s + t * N_LANES, s, work, tile, N_LANES)
-            n_features = min(N_LANES, n.width - f)
+            if n.width - f < N_LANES:  # zeros are added to what lies behind the row
+                for lane in range(N_LANES):
+                    for i in range(n.width - f, N_LANES):
+                        work[tile + lane * N_LANES + i] = 0
+            of_bias = bias + t * n.width + f
             for lane in range(n_lanes):
-                place = t * N_LANES + lane
-                value, mask = work[at.value + place], work[at.mask + place]
-                row, of_bias = levels[place] * n.width + f, bias + t * n.width + f
-                for i in range(n_features):
-                    gradient[row + i] += value * work[tile + lane * N_LANES + i]
+                place, d = t * N_LANES + lane, load(work, tile + lane * N_LANES)
+                row = levels[place] * n.width + f
+                added = load(gradient, row) + spread(work, at.value + place) * d
+                store(gradient, row, added)
                 if n.token_bias:
-                    for i in range(n_features):
-                        gradient[of_bias + i] += mask * work[tile + lane * N_LANES + i]
+                    added = load(gradient, of_bias) + spread(work, at.mask + place) * d
+                    store(gradient, of_bias, added)
 
 
 @part
@@ -310,7 +313,7 @@ def _write_logits(
             logits[(first + lane) * n + k] = work[outputs + k * N_LANES + lane]
 
 
-@part
+@piece
 def add_groups(
     number: int, size: int, n_parameters: int, n_groups: int, gradients: Any, out: Any
 ) -> None:
@@ -325,7 +328,7 @@ def add_groups(
             numbers = numbers + load(gradients, (m * n_groups + group) * length + place)
         store(out, begin + place, numbers)
     for place in range(whole, last):
-        number = F32(0)
+        summed = F32(0)
         for group in range(n_groups):
-            number += gradients[(m * n_groups + group) * length + place]
-        out[begin + place] = number
+            summed += gradients[(m * n_groups + group) * length + place]
+        out[begin + place] = summed

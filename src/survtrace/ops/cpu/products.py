@@ -2,7 +2,7 @@
 
 Where an array and places in it are arguments, ``x, i, xa, xk`` means: row a and column k lie at
 ``x[i + a * xa + k * xk]``. A *sheet* holds the tokens of a block of sixteen subjects, laid out
-(feature, token, lane), a subject in each lane: one instruction loads the same number of all sixteen.
+(feature, token, lane), a subject in each lane: an instruction loads the same number of all sixteen.
 """
 
 from __future__ import annotations

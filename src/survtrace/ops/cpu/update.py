@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from survtrace.ops.cpu.compiling import part
+from survtrace.ops.cpu.compiling import part, piece
 from survtrace.ops.cpu.lanes import N_LANES, every, load, root, store, total
 from survtrace.ops.cpu.products import F32
 
@@ -15,7 +15,7 @@ RANGE = 2**14  # parameters of a task
 CHUNK = 2**10  # squares that are summed in single precision
 
 
-@part
+@piece
 def update_range(
     number: int,
     n_parameters: int,
