@@ -5,9 +5,13 @@ import pytest
 import torch
 
 from survtrace import SurvTRACE, load, ops
+from survtrace.batch import Batch
 from survtrace.datasets import make_cohort
+from survtrace.network.assembly import Network, Shape
+from survtrace.ops import reasons_for_plain
 from survtrace.ops.support import OPERATIONS
 from survtrace.training import step
+from survtrace.training.flat_parameters import gather_parameters
 
 pytestmark = pytest.mark.skipif(
     not torch.cuda.is_available(), reason="needs a GPU, and SURVTRACE_TEST_GPU=1 to see it"
@@ -77,6 +81,128 @@ def test_a_killed_fit_goes_on_there(cohort, tmp_path):
 def test_weighted_training_is_recalibrated_there(cohort):
     est = SurvTRACE(**TINY, ips="events", device="cuda", random_state=0).fit(*cohort)
     assert (est.network_.recalibration_factor != 1).all()
+
+
+def network_and_cohort(width, hidden, n_heads, n_tokens, head_depth):
+    """A network of two members on the GPU, 200 subjects, and 150 that each member sees."""
+    shape = Shape(
+        n_members=2,
+        n_rows=4 * n_tokens,
+        n_tokens=n_tokens,
+        n_causes=2,
+        n_intervals=5,
+        silent_rows=(0,),
+        width=width,
+        depth=2,
+        n_heads=n_heads,
+        hidden=hidden,
+        head_depth=head_depth,
+        token_bias=True,
+        proportional=3.0,
+        dropout=0.0,
+        attention_dropout=0.0,
+        token_dropout=0.1,
+        head_dropout=0.2,
+    )
+    torch.manual_seed(0)
+    network, n, cuda = Network(shape), 200, torch.device("cuda")
+    network.initialise([0, 1])
+    cohort = Batch(
+        rows=torch.randint(0, shape.n_rows, (n, n_tokens), dtype=torch.int32),
+        values=torch.randn(n, n_tokens),
+        interval=torch.randint(0, shape.n_intervals, (n,)),
+        fraction=torch.rand(n),
+        event=torch.randint(0, shape.n_causes + 1, (n,)),
+        stay=torch.randn(n),
+        weight=torch.rand(n),
+        ips=torch.rand(n, shape.n_causes),
+    ).to(cuda)
+    return network.to(cuda), cohort, torch.randint(0, n, (2, 150), device=cuda)
+
+
+@pytest.fixture(params=[(16, 16, 2, 18, 2), (32, 32, 4, 41, 1)], ids=str)
+def small(request):
+    return network_and_cohort(*request.param)
+
+
+def test_gradients_are_those_of_the_plain_form(small):
+    """To the ten bits of a tensor core."""
+    network, cohort, subjects = small
+    assert reasons_for_plain(network.device, network.shape)["gradient"] is None
+    flat_parameters = gather_parameters(network)
+    weight = torch.tensor([1.0, 0.5, 0.2], device=network.device)
+    network.train()
+    found = []
+    for context in (ops.plain("update"), ops.plain()):
+        out = torch.full_like(flat_parameters, torch.nan).detach()
+        network.seed_dropout(0)
+        with context:
+            losses = ops.gradient(network, cohort, subjects, weight, out)
+        found.append((losses, out))
+    (losses, ours), (expected_losses, theirs) = found
+    torch.testing.assert_close(losses, expected_losses, rtol=2e-3, atol=1e-3)
+    assert (ours - theirs).norm() < 0.02 * theirs.norm()
+
+
+def test_losses_and_logits_are_those_of_the_plain_form(small):
+    """To rounding: prediction does not round its factors."""
+    network, cohort, subjects = small
+    network.eval()
+    rows, values = cohort.rows.unsqueeze(0), cohort.values.unsqueeze(0)
+    loss, logits = (
+        ops.survival_loss(network, cohort, subjects),
+        ops.cause_logits(network, rows, values),
+    )
+    with ops.plain():
+        expected_loss = ops.survival_loss(network, cohort, subjects)
+        expected = ops.cause_logits(network, rows, values)
+    torch.testing.assert_close(loss, expected_loss, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(logits, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("bad", [torch.nan, torch.inf, 1e37])
+def test_what_is_no_number_harms_no_other_subject(bad):
+    network, cohort, _ = network_and_cohort(16, 16, 2, 18, 2)
+    rows, values = cohort.rows.unsqueeze(0), cohort.values.unsqueeze(0)
+    expected = ops.cause_logits(network.eval(), rows, values)
+    values[0, 4, 1] = bad
+    logits = ops.cause_logits(network, rows, values)
+    others = [subject for subject in range(200) if subject != 4]
+    assert torch.equal(logits[:, others], expected[:, others])
+    if bad != 1e37:
+        assert not torch.isfinite(logits[:, 4]).all()
+
+
+def test_kernels_are_compiled_before_they_are_needed():
+    """What `prepare` compiles is what the operations run, whatever the number of subjects."""
+    from survtrace.ops import cuda
+    from survtrace.ops.cuda import encoder, heads, products
+
+    network, cohort, subjects = network_and_cohort(16, 16, 2, 18, 2)
+    kernels = [
+        encoder.encode_kernel,
+        encoder.encode_backward_kernel,
+        heads.heads_kernel,
+        products.products_kernel,
+        products.sums_kernel,
+    ]
+    cuda.prepare(network.shape, network.device)
+    compiled = [variants(kernel) for kernel in kernels]
+    out = torch.cat([p.detach().flatten(1) for p in network.parameters()], dim=1)
+    for n in (150, 64, 1):
+        network.train()
+        network.seed_dropout(0)
+        weight = torch.ones(3, device=network.device)
+        ops.gradient(network, cohort, subjects[:, :n], weight, out)
+        network.eval()
+        ops.survival_loss(network, cohort, subjects[:, :n])
+        ops.cause_logits(network, cohort.rows[None, :n], cohort.values[None, :n])
+    assert [variants(kernel) for kernel in kernels] == compiled
+
+
+def variants(kernel):
+    """How many forms of a kernel were compiled in this process."""
+    return sum(len(cache[0]) for cache in kernel.device_caches.values())
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

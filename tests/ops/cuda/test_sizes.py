@@ -46,7 +46,7 @@ def test_parameters_side_by_side_are_not_copied(make_network, sizes):
     [
         ({"width": 24}, "must be powers of two, width and hidden 16 or more; got 24, 2 and 16"),
         ({"hidden": 8}, "must be powers of two, width and hidden 16 or more; got 16, 2 and 8"),
-        ({"hidden": 256}, "must be 128 or less; got 16, 256 and 3"),
+        ({"hidden": 128}, "hidden and n_intervals 64 or less; got 16, 128 and 3"),
         ({"n_tokens": 65}, "a tile has room for 64 tokens; got 65"),
     ],
 )

@@ -79,6 +79,18 @@ def heads_kernel(
     chunk, n_chunks = tl.arange(0, CHUNK), tl.cdiv(n_flat, CHUNK)
     unit_row, column = unit[None, :], tl.arange(0, OUTPUTS)
 
+    # What happened to the subjects, and what is dropped: asked for early, since memory is far.
+    source = tl.load(subjects_at + subject * has_outcome, valid, 0).to(tl.int64) * has_outcome
+    interval = tl.load(interval_at + source, valid, 0).to(tl.int32)[:, None]
+    fraction = tl.load(fraction_at + source, valid, 0.0)[:, None]
+    event = tl.load(event_at + source, valid, 0).to(tl.int32)[:, None]
+    stay = tl.load(stay_at + source, valid, 0.0)[:, None]
+    share = tl.load(weight_at + source, valid, 0.0)[:, None]
+    j = column[None, :]
+    exposed = tl.where(j < interval, 1.0, tl.where(j == interval, fraction, 0.0))
+    bits = tl.load(bits_at + (subject[:, None] * HIDDEN + unit_row) * masked, cells, 0)
+    kept = bits.to(tl.int32) < threshold
+
     # The final tokens, then the embedded ones.
     aligned = tl.zeros((SUBJECTS, HIDDEN), tl.float32)
     for k in range(2 * n_chunks):
@@ -93,19 +105,7 @@ def heads_kernel(
         aligned += dot(tokens, w, PRECISION)
     aligned += tl.load(parameters_at + align + 2 * n_flat * HIDDEN + unit)[None, :]
     representation = selu(aligned)
-    bits = tl.load(bits_at + (subject[:, None] * HIDDEN + unit_row) * masked, cells, 0)
-    kept = bits.to(tl.int32) < threshold
     x = rounded(tl.where(kept, representation * scale, 0.0), PRECISION)
-
-    # What happened to the subjects.
-    source = tl.load(subjects_at + subject * has_outcome, valid, 0).to(tl.int64) * has_outcome
-    interval = tl.load(interval_at + source, valid, 0).to(tl.int32)[:, None]
-    fraction = tl.load(fraction_at + source, valid, 0.0)[:, None]
-    event = tl.load(event_at + source, valid, 0).to(tl.int32)[:, None]
-    stay = tl.load(stay_at + source, valid, 0.0)[:, None]
-    share = tl.load(weight_at + source, valid, 0.0)[:, None]
-    j = column[None, :]
-    exposed = tl.where(j < interval, 1.0, tl.where(j == interval, fraction, 0.0))
 
     n_heads = n_causes + 2 * TRAIN
     n_features = (1 + INNER * n_heads) * HIDDEN
@@ -115,7 +115,9 @@ def heads_kernel(
     if TRAIN:
         tl.store(features_at + place * n_features + unit_row, x, cells)
     dx = tl.zeros((SUBJECTS, HIDDEN), tl.float32)
-    survival, mortality, stay_loss = 0.0, 0.0, 0.0
+    survival = tl.zeros((SUBJECTS, OUTPUTS), tl.float32)
+    mortality = tl.zeros((SUBJECTS, OUTPUTS), tl.float32)
+    stay_loss = tl.zeros((SUBJECTS, OUTPUTS), tl.float32)
     for head in range(n_heads):
         task = tl.maximum(head - n_causes + 1, 0)  # 0: survival, 1: mortality, 2: stay
         n_out = tl.where(task == 0, n_intervals, 1)
@@ -124,34 +126,40 @@ def heads_kernel(
         at += (tl.minimum(head, n_causes) * n_intervals + tl.maximum(head - n_causes, 0)) * (
             HIDDEN + 1
         )
+        # All that this head reads is asked for first, and waited for once.
+        if INNER:
+            w_inner = rounded(tl.load(at + unit[:, None] * HIDDEN + unit_row), PRECISION)
+            b_inner = tl.load(at + HIDDEN * HIDDEN + unit)[None, :]
+            at += (HIDDEN + 1) * HIDDEN
+            bit = subject[:, None] * (n_heads * HIDDEN) + head * HIDDEN + unit_row
+            inner_bits = tl.load(inner_bits_at + bit * masked, cells, 0).to(tl.int32)
+        used = column < n_out
+        w_outer = tl.load(at + unit[:, None] * n_out + column[None, :], used[None, :], 0.0)
+        b_outer = tl.load(at + HIDDEN * n_out + column, used, 0.0)
+        cause = tl.minimum(head, n_causes - 1)
+        ips = tl.load(ips_at + (source * n_causes + cause) * has_outcome, valid, 1.0)[:, None]
+        if TRAIN:
+            task_weight = tl.load(task_weight_at + task)
+        # The mean of a cause's logits is added to each: to weights rather than to every subject's.
+        common = tl.where(task == 0, proportional / n_out, 0.0)
+        w_outer += tl.where(used[None, :], common * tl.sum(w_outer, 1)[:, None], 0.0)
+        w_outer = rounded(w_outer, PRECISION)
+        b_outer += common * tl.sum(b_outer, 0)
         hidden = x
         inner_kept = kept
         if INNER:
-            w_inner = rounded(tl.load(at + unit[:, None] * HIDDEN + unit_row), PRECISION)
-            inner = dot(x, w_inner, PRECISION)
-            inner += tl.load(at + HIDDEN * HIDDEN + unit)[None, :]
-            at += (HIDDEN + 1) * HIDDEN
-            bit = subject[:, None] * (n_heads * HIDDEN) + head * HIDDEN + unit_row
-            inner_bits = tl.load(inner_bits_at + bit * masked, cells, 0)
+            inner = dot(x, w_inner, PRECISION) + b_inner
             # What is no number is not below zero, and stays.
-            inner_kept = (inner_bits.to(tl.int32) < threshold) & ((inner <= 0) == 0)
+            inner_kept = (inner_bits < threshold) & ((inner <= 0) == 0)
             hidden = rounded(tl.where(inner_kept, inner * scale, 0.0), PRECISION)
             if TRAIN:
                 first = (1 + head) * HIDDEN
                 tl.store(features_at + place * n_features + first + unit_row, hidden, cells)
-        used = column < n_out
-        w_outer = tl.load(at + unit[:, None] * n_out + column[None, :], used[None, :], 0.0)
-        w_outer = rounded(w_outer, PRECISION)
-        output = dot(hidden, w_outer, PRECISION)
-        output += tl.load(at + HIDDEN * n_out + column, used, 0.0)[None, :]
-        common = tl.where(task == 0, proportional / n_out, 0.0)
-        logit = output + common * tl.sum(output, 1)[:, None]
+        logit = dot(hidden, w_outer, PRECISION) + b_outer[None, :]
         used_cells = valid[:, None] & used[None, :]
         if not TRAIN:
             logit_place = (place * n_causes + head) * n_intervals + j
             tl.store(logits_at + logit_place, logit, used_cells & (j >= has_outcome * OUTPUTS))
-        cause = tl.minimum(head, n_causes - 1)
-        ips = tl.load(ips_at + (source * n_causes + cause) * has_outcome, valid, 1.0)[:, None]
         weight = share * tl.where(task == 0, ips, 1.0)
         hazard, slope = softplus(logit)
         # Far below zero softplus underflows; there log(softplus(x)) = x - exp(x) / 2 + O(exp(2x)).
@@ -170,16 +178,16 @@ def heads_kernel(
         error = logit - stay
         loss = tl.where(task == 2, error * error, loss)
         d_logit = tl.where(task == 2, 2 * error, d_logit)
-        total = tl.sum(tl.where(used_cells, weight * loss, 0.0))
-        survival += tl.where(task == 0, total, 0.0)
-        mortality += tl.where(task == 1, total, 0.0)
-        stay_loss += tl.where(task == 2, total, 0.0)
+        loss = tl.where(used_cells, weight * loss, 0.0)
+        survival += tl.where(task == 0, loss, 0.0)
+        mortality += tl.where(task == 1, loss, 0.0)
+        stay_loss += tl.where(task == 2, loss, 0.0)
         if TRAIN:
-            d_logit = tl.where(used_cells, weight * tl.load(task_weight_at + task) * d_logit, 0.0)
+            d_logit = tl.where(used_cells, weight * task_weight * d_logit, 0.0)
             d_output = d_logit + tl.where(used_cells, common * tl.sum(d_logit, 1)[:, None], 0.0)
             d_output_at = deltas_at + place * n_deltas + n_features + head * OUTPUTS + j
             tl.store(d_output_at, d_output, valid[:, None] & (column < OUTPUTS)[None, :])
-            d_hidden = dot(d_output, tl.trans(w_outer), PRECISION)
+            d_hidden = dot(d_logit, tl.trans(w_outer), PRECISION)
             if INNER:
                 d_hidden = tl.where(inner_kept, d_hidden * scale, 0.0)
                 first = (1 + head) * HIDDEN
@@ -187,14 +195,12 @@ def heads_kernel(
                 dx += dot(d_hidden, tl.trans(w_inner), PRECISION)
             else:
                 dx += d_hidden
-    at, part = (
-        parts_at + member * tl.num_programs(1) + program,
-        tl.num_programs(0) * tl.num_programs(1),
-    )
-    tl.store(at, survival)
+    part = tl.num_programs(0) * tl.num_programs(1)
+    at = parts_at + member * tl.num_programs(1) + program
+    tl.store(at, tl.sum(survival))
     if TRAIN:
-        tl.store(at + part, mortality)
-        tl.store(at + 2 * part, stay_loss)
+        tl.store(at + part, tl.sum(mortality))
+        tl.store(at + 2 * part, tl.sum(stay_loss))
         d_aligned = tl.where(kept, dx * scale, 0.0) * selu_slope(representation)
         tl.store(deltas_at + place * n_deltas + unit_row, d_aligned, cells)
         for k in range(2 * n_chunks):

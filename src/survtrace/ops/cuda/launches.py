@@ -22,8 +22,9 @@ from survtrace.ops.cuda.sizes import Sizes
 
 # In training factors are rounded to ten bits; in prediction each is split in two such numbers.
 TRAINING, PREDICTION = "half", "tf32x3"
-# Programs that go back through the encoder: each writes a gradient of all its weights.
-N_BACKWARD = 528
+# Programs that go back through the encoder, two for each multiprocessor of an H200, as many as run
+# at once: each writes a gradient of all its weights.
+N_BACKWARD = 264
 N_FORWARD = 4096
 N_PRODUCTS, N_INPUTS = 1024, 32  # programs of products, inputs of a layer in each
 KEEP_ALL = 2**15  # a threshold above all sixteen-bit numbers
@@ -265,8 +266,8 @@ def _heads(
             *(sizes.n_parameters, n_slots, shape.n_causes, shape.n_intervals),
             *(sizes.align, sizes.align + sizes.n_align, float(shape.proportional)),
             *(dropped.threshold, float(dropped.scale), int(dropped.active[1])),
-            *(int(subjects is not None), shape.hidden, sizes.n_outputs, sizes.inner, train, 16, 64),
+            *(int(subjects is not None), shape.hidden, sizes.n_outputs, sizes.inner, train, 16, 32),
             TRAINING if train else PREDICTION,
         ),
-        {},
+        {"num_stages": 2},
     )

@@ -82,9 +82,9 @@ def why_not(shape: Shape, device: torch.device) -> str | None:
             "width, n_heads and hidden must be powers of two, width and hidden 16 or more; got "
             f"{shape.width}, {shape.n_heads} and {shape.hidden}"
         )
-    if max(shape.width, shape.hidden) > 128 or shape.n_intervals > 128:
+    if shape.width > 32 or shape.hidden > 64 or shape.n_intervals > 64:
         return (
-            "width, hidden and n_intervals must be 128 or less; got "
+            "width must be 32 or less, hidden and n_intervals 64 or less; got "
             f"{shape.width}, {shape.hidden} and {shape.n_intervals}"
         )
     if shape.n_tokens > LARGEST_TILE:

@@ -88,22 +88,24 @@ def update_kernel(
     """Some parameters of a member: clip, AdamW, running average."""
     member, position = tl.program_id(0), tl.program_id(1) * SIZE + tl.arange(0, SIZE)
     valid, index = position < n, member * n + position
-    n_steps = tl.load(n_steps_at)
-    norm = tl.sqrt(tl.sum(tl.load(squares_at + member * N_SUMS + tl.arange(0, N_SUMS))))
+    # All that is far away is asked for before anything is waited for.
     g = tl.load(gradient_at + index, valid, 0.0)
-    g *= tl.minimum(clip_norm / norm, 1.0)
     mean = tl.load(mean_at + index, valid, 0.0)
+    square = tl.load(square_at + index, valid, 0.0)
+    x = tl.load(parameters_at + index, valid, 0.0)
+    average = tl.load(average_at + index, valid, 0.0)
+    n_steps, n_averaged = tl.load(n_steps_at), tl.load(averaged_at)
+    squares = tl.load(squares_at + member * N_SUMS + tl.arange(0, N_SUMS))
+    g *= tl.minimum(clip_norm / tl.sqrt(tl.sum(squares)), 1.0)
     mean += (1 - beta_mean) * (g - mean)
-    square = beta_square * tl.load(square_at + index, valid, 0.0) + (1 - beta_square) * g * g
+    square = beta_square * square + (1 - beta_square) * g * g
     # AdamW's moments start at zero; dividing by 1 - beta^n takes that bias off. beta^n is written
     # as exp(n log(beta)), and the tensor added as zero makes the logarithm one of float32.
     mean_scale = 1 - tl.exp(n_steps * tl.log(beta_mean + 0.0 * n_steps))
     square_scale = 1 - tl.exp(n_steps * tl.log(beta_square + 0.0 * n_steps))
-    x = tl.load(parameters_at + index, valid, 0.0) * (1 - lr * weight_decay)
+    x *= 1 - lr * weight_decay
     x -= lr / mean_scale * mean / (tl.sqrt(square / square_scale) + epsilon)
-    average = tl.load(average_at + index, valid, 0.0)
-    share = tl.maximum(1 / tl.load(averaged_at), smallest_share)
-    average += share * (x - average)
+    average += tl.maximum(1 / n_averaged, smallest_share) * (x - average)
     tl.store(parameters_at + index, x, valid)
     tl.store(mean_at + index, mean, valid)
     tl.store(square_at + index, square, valid)
