@@ -186,7 +186,7 @@ def test_kernels_are_compiled_before_they_are_needed():
         products.products_kernel,
         products.sums_kernel,
     ]
-    cuda.prepare(network.shape, network.device)
+    assert cuda.why_not(network.shape, network.device) is None
     compiled = [variants(kernel) for kernel in kernels]
     out = torch.cat([p.detach().flatten(1) for p in network.parameters()], dim=1)
     for n in (150, 64, 1):

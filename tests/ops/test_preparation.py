@@ -35,8 +35,8 @@ SHAPE = Shape(
 @pytest.fixture
 def kernels(monkeypatch):
     """Kernels that note in ``compiled`` what was compiled; nothing was prepared before."""
-    fake = SimpleNamespace(compiled=[], why_not=lambda shape, device: None)
-    fake.prepare = lambda shape, device: fake.compiled.append(shape)
+    fake = SimpleNamespace(compiled=[])
+    fake.why_not = lambda shape, device: fake.compiled.append(shape)
     caches = [ops.prepare, support.why_plain_network, support._why_no_kernel]
     monkeypatch.setattr(support, "_kernels", lambda device_type: fake)
     for cached in caches:
@@ -68,15 +68,8 @@ def test_an_error_is_left_to_the_call_that_needs_the_kernel(kernels, capfd, capl
     def break_off(shape, device):
         raise RuntimeError("no compiler")
 
-    kernels.prepare = break_off
+    kernels.why_not = break_off
     with caplog.at_level("DEBUG", logger="survtrace"):
         ops.prepare(SHAPE, CPU).join()
     assert caplog.messages == ["kernels were not prepared: no compiler"]
     assert capfd.readouterr().err == ""
-
-
-def test_kernels_that_cannot_be_compiled_apart_are_compiled_when_first_used(kernels, caplog):
-    del kernels.prepare
-    with caplog.at_level("DEBUG", logger="survtrace"):
-        ops.prepare(SHAPE, CPU).join()
-    assert not caplog.messages

@@ -69,8 +69,7 @@ def _prepare(shape: Shape | None, device: torch.device) -> None:
         kernels = _kernels(device.type)
         if shape is None or isinstance(kernels, str) or _switched_off.issuperset(OPERATIONS):
             return
-        if hasattr(kernels, "prepare") and why_plain_network(shape, device, True) is None:
-            kernels.prepare(shape, device)
+        why_plain_network(shape, device, True)  # compiles them to know
     except Exception as error:
         LOGGER.debug("kernels were not prepared: %s", error)
 

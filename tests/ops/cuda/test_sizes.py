@@ -52,5 +52,5 @@ def test_parameters_side_by_side_are_not_copied(make_network, sizes):
 )
 def test_a_shape_that_does_not_suit_is_told_why(make_network, sizes, changed, reason):
     shape = make_network().shape
-    assert sizes.why_not(shape, GPU) is None
-    assert reason in sizes.why_not(replace(shape, **changed), GPU)
+    assert sizes.why_not_sizes(shape) is None
+    assert reason in sizes.why_not_sizes(replace(shape, **changed))

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from survtrace.batch import Batch
+from survtrace.errors import SettingError
 from survtrace.network.assembly import Network, Shape
 from survtrace.ops.cuda.launch import compile_all, run
 from survtrace.ops.cuda.launches import (
@@ -18,10 +19,24 @@ from survtrace.ops.cuda.launches import (
     logits_launches,
     survival_launches,
 )
-from survtrace.ops.cuda.sizes import flat_parameters, sizes_of
+from survtrace.ops.cuda.sizes import flat_parameters, sizes_of, why_not_sizes
 from survtrace.ops.cuda.update import update_launches
 
 LARGEST = 2**30  # numbers of a member's tokens, which kernels count in 32 bits
+
+
+def why_not(shape: Shape, device: torch.device) -> str | None:
+    """Say why kernels cannot run a network of this shape here; None if they can.
+
+    To know, they are compiled: all that a network needs, side by side.
+    """
+    if reason := why_not_sizes(shape):
+        return reason
+    try:
+        prepare(shape, device)
+    except Exception as error:  # whatever Triton or its compilers lack, the plain form does without
+        return f"its kernels do not compile here ({type(error).__name__}: {error})"
+    return None
 
 
 def gradient(
@@ -30,7 +45,7 @@ def gradient(
     """Compute each member's losses, weighted, and the gradient of their sum."""
     flat, sizes = flat_parameters(network), sizes_of(network.shape)
     if subjects.shape[1] * sizes.n_flat > LARGEST:
-        raise ValueError(
+        raise SettingError(
             f"a batch must have at most {LARGEST // sizes.n_flat} subjects on a GPU; got "
             f"{subjects.shape[1]}. Pass a smaller batch_size."
         )
@@ -115,6 +130,7 @@ def prepare(shape: Shape, device: torch.device) -> None:
         [
             *gradient_launches(*training)[0],
             *survival_launches(sizes, flat, cohort, subjects)[0],
+            *logits_launches(sizes, flat, rows[None], values[None])[0],
             *update_launches(flat, flat, moments, rates, running, 1.0),
         ],
         device,

@@ -74,8 +74,8 @@ def sizes_of(shape: Shape) -> Sizes:
     )
 
 
-def why_not(shape: Shape, device: torch.device) -> str | None:
-    """Say why kernels cannot run a network of this shape; None if they can."""
+def why_not_sizes(shape: Shape) -> str | None:
+    """Say why kernels have no room for a network of this shape; None if they have."""
     sizes = (shape.width, shape.n_heads, shape.hidden)
     if any(size & (size - 1) for size in sizes) or min(shape.width, shape.hidden) < 16:
         return (
