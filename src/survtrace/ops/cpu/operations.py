@@ -261,9 +261,9 @@ def _flat(network: Network) -> Tensor:
     parameters, sizes = _parameters(network)
     first, n = parameters[0].detach(), sum(sizes)
     place = first.data_ptr()
+    apart = len(first) > 1 and first.stride(0) != n
     for parameter, size in zip(parameters, sizes, strict=True):
-        one_tensor = len(parameter) == 1 or parameter.stride(0) == n
-        if parameter.data_ptr() != place or not one_tensor:
+        if apart or parameter.data_ptr() != place:
             return torch.cat([parameter.detach().flatten(1) for parameter in parameters], dim=1)
         place += 4 * size
     return first.as_strided((len(first), n), (n, 1))
