@@ -17,8 +17,12 @@ check: .venv/.installed
 fast: .venv/.installed
 	$(BIN)/pytest -n 2 $(FAST)
 
+# All tests but those of the kernels for GPUs run without one; these in a run of their own.
 test: .venv/.installed
 	$(BIN)/pytest -n 2 --dist loadgroup
+	@if $(BIN)/python -c "import sys, torch; sys.exit(not torch.cuda.is_available())"; \
+	then SURVTRACE_TEST_GPU=1 $(BIN)/pytest tests/test_cuda.py tests/ops; \
+	else echo "no GPU here: its kernels were interpreted, tests/test_cuda.py was skipped"; fi
 
 oldest: .venv-oldest/.installed
 	.venv-oldest/bin/pytest -n 2 $(FAST)
@@ -53,6 +57,10 @@ benchmarks: .venv/.installed
 	$(BIN)/python benchmarks/larger_than_memory.py
 	$(BIN)/python benchmarks/serve_load.py
 	$(BIN)/python benchmarks/ray_workers.py
+	$(BIN)/python benchmarks/threads.py
+	$(BIN)/python benchmarks/cold_start.py
+	$(BIN)/python benchmarks/forest.py
+	$(BIN)/python benchmarks/fill_tables.py
 	$(BIN)/python benchmarks/seer_size.py --members 1
 
 clean:

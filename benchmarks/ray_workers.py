@@ -32,7 +32,6 @@ from survtrace.batch import Batch
 from survtrace.datasets import make_cohort
 from survtrace.distributed import fit
 from survtrace.network.assembly import Network
-from survtrace.training.flat_parameters import gather_gradients
 from survtrace.training.process_group import ProcessGroup
 from survtrace.training.step import Step
 
@@ -69,12 +68,10 @@ def take_in_turn(
         network.generator.set_state(masks)  # each worker draws those of the whole batch
         group = ProcessGroup(rank, N_WORKERS)
         network.share_dropout(group.part(subjects.shape[1]))
-        own = cohort.take(group.shard(subjects))
-        parts = ops.losses(*network(own.rows, own.values), own, weight)
-        parts = parts * (own.event.shape[1] / subjects.shape[1])
-        gather_gradients(parts.sum(), network, gradient)
-        sums += gradient
-        losses = losses + parts.detach()
+        shard = group.shard(subjects)
+        share = shard.shape[1] / subjects.shape[1]
+        losses = losses + share * ops.gradient(network, cohort, shard, weight, gradient)
+        sums += share * gradient
     gradient.copy_(sums)
     state = step.state
     ops.update(state.flat_parameters, gradient, state.optimiser, state.average, step.clip_norm)

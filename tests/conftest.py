@@ -13,6 +13,12 @@ from jaxtyping import install_import_hook
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Most tests compare bits, and those of one kind of device: they run as on a machine without a GPU,
+# in their child processes too. Tests of the kernels for GPUs see the GPU in a run of their own,
+# with SURVTRACE_TEST_GPU=1: `make test` does both.
+if os.environ.get("SURVTRACE_TEST_GPU") != "1":
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
 # Before anything else imports survtrace: every module whose signatures carry shapes is checked.
 # The doors (estimator, outcome, settings) are not: they take anything and answer in our own words.
 # Nor are the kernels: numba compiles their functions itself.
@@ -43,7 +49,7 @@ import torch  # noqa: E402
 from survtrace import SurvTRACE  # noqa: E402
 
 if not torch.cuda.is_available():
-    os.environ.setdefault("TRITON_INTERPRET", "1")  # kernels for GPUs, on this processor
+    os.environ["TRITON_INTERPRET"] = "1"  # kernels for GPUs, on this processor
 
 hypothesis.settings.register_profile("house", deadline=None, max_examples=40, derandomize=True)
 hypothesis.settings.load_profile("house")

@@ -7,11 +7,15 @@ import torch
 from survtrace import SurvTRACE, load, ops
 from survtrace.batch import Batch
 from survtrace.datasets import make_cohort
-from survtrace.network.encoder import Encoder, EncoderLayer
+from survtrace.network.assembly import Network, Shape
+from survtrace.ops import reasons_for_plain
 from survtrace.ops.support import OPERATIONS
 from survtrace.training import step
+from survtrace.training.flat_parameters import gather_parameters
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+pytestmark = pytest.mark.skipif(
+    not torch.cuda.is_available(), reason="needs a GPU, and SURVTRACE_TEST_GPU=1 to see it"
+)
 
 TINY = {"n_members": 3, "width": 16, "depth": 2, "hidden": 16, "max_epochs": 4, "verbose": False}
 TIMES = [3.0, 30.0, 100.0]
@@ -79,78 +83,126 @@ def test_weighted_training_is_recalibrated_there(cohort):
     assert (est.network_.recalibration_factor != 1).all()
 
 
-@pytest.mark.parametrize("sizes", [(16, 64, 2, 18), (32, 32, 4, 41), (16, 16, 1, 3)], ids=str)
-def test_the_encoder_is_run_by_a_kernel_that_gives_what_its_layers_give(sizes):
-    """To the ten bits of a tensor core in training, to rounding in prediction."""
-    width, hidden, n_heads, n_tokens = sizes
+def network_and_cohort(width, hidden, n_heads, n_tokens, head_depth):
+    """A network of two members on the GPU, 200 subjects, and 150 that each member sees."""
+    shape = Shape(
+        n_members=2,
+        n_rows=4 * n_tokens,
+        n_tokens=n_tokens,
+        n_causes=2,
+        n_intervals=5,
+        silent_rows=(0,),
+        width=width,
+        depth=2,
+        n_heads=n_heads,
+        hidden=hidden,
+        head_depth=head_depth,
+        token_bias=True,
+        proportional=3.0,
+        dropout=0.0,
+        attention_dropout=0.0,
+        token_dropout=0.1,
+        head_dropout=0.2,
+    )
     torch.manual_seed(0)
-    layers = [EncoderLayer(2, width, n_heads, hidden, 0.0, 0.0) for _ in range(2)]
-    encoder, tokens = Encoder(layers).cuda(), torch.randn(2, 50, n_tokens, width, device="cuda")
-    with torch.no_grad():
-        for parameter in encoder.parameters():
-            parameter.normal_(0, 0.2)
-        answer = encoder(tokens)
-    with ops.plain():
-        expected = encoder(tokens)
-    trained = encoder(tokens)
-    assert "EncoderFunction" in trained.grad_fn.name()
-    torch.testing.assert_close(answer, expected.detach(), rtol=1e-4, atol=1e-5)
-    for parameter, name in ((p, n) for n, p in encoder.named_parameters() if "key" not in n):
-        ours, theirs = (
-            torch.autograd.grad(out.square().sum(), parameter, retain_graph=True)[0]
-            for out in (trained, expected)
-        )
-        assert (ours - theirs).norm() < 0.03 * theirs.norm(), name
-
-
-def with_and_without_kernels(run):
-    """Pairs of what a function gives with kernels and without."""
-    by_kernel = run()
-    with ops.plain():
-        return zip(by_kernel, run(), strict=True)
-
-
-def test_kernels_give_what_the_plain_forms_give():
-    """Gather, lookup, dropout and losses, with their gradients."""
-    torch.manual_seed(0)
-    n, n_causes, n_intervals, n_tokens, width = 70, 2, 5, 4, 16
+    network, n, cuda = Network(shape), 200, torch.device("cuda")
+    network.initialise([0, 1])
     cohort = Batch(
-        rows=torch.randint(0, 9, (n, n_tokens), dtype=torch.int32),
+        rows=torch.randint(0, shape.n_rows, (n, n_tokens), dtype=torch.int32),
         values=torch.randn(n, n_tokens),
-        interval=torch.randint(0, n_intervals, (n,)),
+        interval=torch.randint(0, shape.n_intervals, (n,)),
         fraction=torch.rand(n),
-        event=torch.randint(0, n_causes + 1, (n,)),
+        event=torch.randint(0, shape.n_causes + 1, (n,)),
         stay=torch.randn(n),
         weight=torch.rand(n),
-        ips=torch.rand(n, n_causes),
-    ).to(torch.device("cuda"))
-    subjects = torch.randint(0, n, (3, 50), device="cuda")
-    batch = ops.gather(cohort, subjects)
-    table, bias, x = (
-        torch.randn(shape, device="cuda", requires_grad=True)
-        for shape in ((3, 9, width), (3, 1, n_tokens, width), (3, 50, width))
+        ips=torch.rand(n, shape.n_causes),
+    ).to(cuda)
+    return network.to(cuda), cohort, torch.randint(0, n, (2, 150), device=cuda)
+
+
+@pytest.fixture(params=[(16, 16, 2, 18, 2), (32, 32, 4, 41, 1)], ids=str)
+def small(request):
+    return network_and_cohort(*request.param)
+
+
+def test_gradients_are_those_of_the_plain_form(small):
+    """To the ten bits of a tensor core."""
+    network, cohort, subjects = small
+    assert reasons_for_plain(network.device, network.shape)["gradient"] is None
+    flat_parameters = gather_parameters(network)
+    weight = torch.tensor([1.0, 0.5, 0.2], device=network.device)
+    network.train()
+    found = []
+    for context in (ops.plain("update"), ops.plain()):
+        out = torch.full_like(flat_parameters, torch.nan).detach()
+        network.seed_dropout(0)
+        with context:
+            losses = ops.gradient(network, cohort, subjects, weight, out)
+        found.append((losses, out))
+    (losses, ours), (expected_losses, theirs) = found
+    torch.testing.assert_close(losses, expected_losses, rtol=2e-3, atol=1e-3)
+    assert (ours - theirs).norm() < 0.02 * theirs.norm()
+
+
+def test_losses_and_logits_are_those_of_the_plain_form(small):
+    """To rounding: prediction does not round its factors."""
+    network, cohort, subjects = small
+    network.eval()
+    rows, values = cohort.rows.unsqueeze(0), cohort.values.unsqueeze(0)
+    loss, logits = (
+        ops.survival_loss(network, cohort, subjects),
+        ops.cause_logits(network, rows, values),
     )
-    mask = (torch.rand(50, n_tokens, device="cuda") < 0.5).float()
-    bits = torch.randint(-(2**15), 2**15, (50 * width,), device="cuda").to(torch.int16)
-    logits = [
-        torch.randn(shape, device="cuda", requires_grad=True)
-        for shape in ((3, 50, n_causes, n_intervals), (3, 50), (3, 50))
+    with ops.plain():
+        expected_loss = ops.survival_loss(network, cohort, subjects)
+        expected = ops.cause_logits(network, rows, values)
+    torch.testing.assert_close(loss, expected_loss, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(logits, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("bad", [torch.nan, torch.inf, 1e37])
+def test_what_is_no_number_harms_no_other_subject(bad):
+    network, cohort, _ = network_and_cohort(16, 16, 2, 18, 2)
+    rows, values = cohort.rows.unsqueeze(0), cohort.values.unsqueeze(0)
+    expected = ops.cause_logits(network.eval(), rows, values)
+    values[0, 4, 1] = bad
+    logits = ops.cause_logits(network, rows, values)
+    others = [subject for subject in range(200) if subject != 4]
+    assert torch.equal(logits[:, others], expected[:, others])
+    if bad != 1e37:
+        assert not torch.isfinite(logits[:, 4]).all()
+
+
+def test_kernels_are_compiled_before_they_are_needed():
+    """What `prepare` compiles is what the operations run, whatever the number of subjects."""
+    from survtrace.ops import cuda
+    from survtrace.ops.cuda import encoder, heads, products
+
+    network, cohort, subjects = network_and_cohort(16, 16, 2, 18, 2)
+    kernels = [
+        encoder.encode_kernel,
+        encoder.encode_backward_kernel,
+        heads.heads_kernel,
+        products.products_kernel,
+        products.sums_kernel,
     ]
+    cuda.prepare(network.shape, network.device)
+    compiled = [variants(kernel) for kernel in kernels]
+    out = torch.cat([p.detach().flatten(1) for p in network.parameters()], dim=1)
+    for n in (150, 64, 1):
+        network.train()
+        network.seed_dropout(0)
+        weight = torch.ones(3, device=network.device)
+        ops.gradient(network, cohort, subjects[:, :n], weight, out)
+        network.eval()
+        ops.survival_loss(network, cohort, subjects[:, :n])
+        ops.cause_logits(network, cohort.rows[None, :n], cohort.values[None, :n])
+    assert [variants(kernel) for kernel in kernels] == compiled
 
-    def differentiated(out, inputs):
-        return [out, *torch.autograd.grad(out.square().sum(), inputs)]
 
-    weight = torch.tensor([1.0, 0.5, 0.2], device="cuda")
-    for run in (
-        lambda: ops.gather(cohort, subjects),
-        lambda: differentiated(
-            ops.lookup(table, bias, batch.rows, batch.values, mask), [table, bias]
-        ),
-        lambda: differentiated(ops.dropout(x, bits, 2**14, 1.5), [x]),
-        lambda: differentiated(ops.losses(*logits, batch, weight), logits),
-    ):
-        for ours, plain in with_and_without_kernels(run):
-            torch.testing.assert_close(ours, plain, rtol=1e-4, atol=1e-5)
+def variants(kernel):
+    """How many forms of a kernel were compiled in this process."""
+    return sum(len(cache[0]) for cache in kernel.device_caches.values())
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -165,7 +217,9 @@ def losses(cohort, **settings):
     return est.fit(*cohort).history_["validation_loss"].to_numpy()
 
 
-def test_a_recorded_step_is_the_step(cohort, monkeypatch):
+def test_recorded_steps_are_the_steps(cohort, monkeypatch):
+    """Several in one graph, and those left over one by one."""
+    monkeypatch.setattr(step, "N_TOGETHER", 3)
     recorded = losses(cohort)
     monkeypatch.setattr(step, "N_WARM", 10**9)
     np.testing.assert_allclose(recorded, losses(cohort), rtol=1e-3)

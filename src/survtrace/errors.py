@@ -104,6 +104,9 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     >>> caught[0].filename.startswith("<doctest")
     True
     """
+    if (kept := _kept_warnings.get()) is not None:
+        kept.append((message, category))
+        return
     # The caller of the outermost function of ours: frames of other libraries (contextlib, for one)
     # lie between our own, so that the first frame that is not ours may still be inside.
     level, outside, frame = 1, 2, sys._getframe()
@@ -113,6 +116,31 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
             outside = level
         frame = frame.f_back
     warnings.warn(message, category, stacklevel=outside)
+
+
+# Where warnings go in a thread that is not the caller's, which alone has a line to warn at.
+_kept_warnings: ContextVar[list[tuple[str | Warning, type[Warning]]] | None] = ContextVar(
+    "kept_warnings", default=None
+)
+
+
+@contextmanager
+def keep_warnings() -> Iterator[list[tuple[str | Warning, type[Warning]]]]:
+    """Keep what `warn` is called with in a list, for the caller to warn of later.
+
+    Examples
+    --------
+    >>> with keep_warnings() as kept:
+    ...     warn("a column is constant", DataWarning)
+    >>> [message for message, category in kept]
+    ['a column is constant']
+    """
+    kept = list[tuple[str | Warning, type[Warning]]]()
+    token = _kept_warnings.set(kept)
+    try:
+        yield kept
+    finally:
+        _kept_warnings.reset(token)
 
 
 def require(module: str, extra: str, purpose: str) -> Any:

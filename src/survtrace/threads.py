@@ -15,6 +15,7 @@ import torch
 
 # Fewer tokens than this a thread cost more to hand out and wait for than they save.
 TOKENS_PER_THREAD = 2**7
+FEW_THREADS = 4
 LEAVE = 32  # the place of the number that tells threads in compiled code to come back to Python
 _this_thread = threading.local()
 
@@ -76,6 +77,11 @@ def run_in_threads(task: Callable[[int], None], n_tasks: int, n_threads: int) ->
 def run_in_all_threads(task: Callable[[int], None], n_tasks: int) -> None:
     """Run tasks in as many threads as `threads` allows."""
     run_in_threads(task, n_tasks, torch.get_num_threads())
+
+
+def run_in_few_threads(task: Callable[[int], None], n_tasks: int) -> None:
+    """Run tasks made of many short calls: more threads than these wait for the interpreter lock."""
+    run_in_threads(task, n_tasks, min(FEW_THREADS, torch.get_num_threads()))
 
 
 def take_team(n_threads: int) -> Team | None:

@@ -1,9 +1,17 @@
+import re
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
-from survtrace import SettingError, SurvTRACE
+from survtrace import DataError, SettingError, SurvTRACE, ops, threads
+from survtrace.inference import predictor
 from survtrace.inference.predictor import choose_device
+from survtrace.ops import cause_logits
+from survtrace.tables.covariates.covariates import open_table
+from survtrace.tables.tasks import MANY_ROWS
 
 
 def test_devices():
@@ -56,15 +64,125 @@ def test_the_batch_size_of_predictions_changes_nothing(fitted_three, three_cause
         fitted_three.set_params(prediction_batch_size=4096)
 
 
-def test_a_larger_network_is_as_exact(three_causes, tiny):
-    """The kernels of larger products differ with the number of rows."""
-    X, y = three_causes
+@pytest.fixture(scope="module")
+def many(three_causes):
+    """So many rows that they are encoded in threads."""
+    X = three_causes[0]
+    return pd.concat([X] * (MANY_ROWS // len(X) + 3), ignore_index=True)
+
+
+@EACH
+@pytest.mark.parametrize("n_threads", [2, 3, 5, None])
+def test_the_number_of_threads_changes_no_bit(fitted_three, many, method, n_threads):
+    one = method(fitted_three, many)
+    fitted_three.set_params(n_threads=n_threads)
+    try:
+        np.testing.assert_array_equal(method(fitted_three, many), one)
+    finally:
+        fitted_three.set_params(n_threads=1)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 5])
+def test_the_first_row_that_overflows_is_named_whatever_the_threads(
+    fitted_three, many, n_threads, monkeypatch
+):
+    def overflowing(network, rows, values):
+        found = cause_logits(network, rows, values)
+        found[:, values[0, :, 0] > far] = np.inf
+        return found
+
+    scaled = fitted_three.encoding_.encode(open_table(many)).values[:, 0]
+    far = np.sort(np.unique(scaled))[-3]
+    monkeypatch.setattr(predictor, "cause_logits", overflowing)
+    expected = rf"not for row {np.flatnonzero(scaled > far)[0]}\."
+    fitted_three.set_params(n_threads=n_threads)
+    try:
+        with pytest.raises(DataError, match=expected):
+            fitted_three.predict(many)
+        with pytest.raises(DataError, match=rf"not for row {np.flatnonzero(scaled > far)[0] - 5}"):
+            fitted_three.predict(many[5:])
+    finally:
+        fitted_three.set_params(n_threads=1)
+
+
+@pytest.fixture(scope="module")
+def odd(many):
+    """Tables that are refused or warned of, and what is said of each."""
+    age, stage, n = many["age"], many["stage"].astype(object), many.index
+    return {
+        r"column 'age' has 1 infinite values \(first: row 6000\)": age.where(n != 6000, np.inf),
+        r"'age' has 2 of 17040 values beyond \(first: row 9": age.where(~n.isin([9, 99]), 1e30),
+        r"age lies outside .* for 455 of 17,040 subject": age.where(n % 99 > 0, 1e4),
+        r"by column: \{'stage': 341\}": stage.where(n % 50 > 0, "IX"),
+    }
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 5])
+def test_what_is_said_of_a_table_is_the_same_whatever_the_threads(
+    fitted_three, many, odd, n_threads
+):
+    fitted_three.set_params(n_threads=n_threads)
+    try:
+        for expected, column in odd.items():
+            table = many.assign(**{column.name: column})
+            with warnings.catch_warnings(record=True, action="always") as caught:
+                try:
+                    fitted_three.predict(table)
+                except DataError as error:
+                    said = str(error)
+                else:
+                    [warning] = caught
+                    assert warning.filename == __file__
+                    said = str(warning.message)
+            assert re.search(expected, said), said
+    finally:
+        fitted_three.set_params(n_threads=1)
+
+
+def test_one_subject_wakes_no_thread(fitted_three, three_causes, monkeypatch):
+    monkeypatch.setattr(threads, "_team", None)  # which would be called
+    fitted_three.set_params(n_threads=None)
+    try:
+        with threads.threads(8):
+            fitted_three.predict(three_causes[0][:1])
+    finally:
+        fitted_three.set_params(n_threads=1)
+
+
+@pytest.fixture(scope="module")
+def fitted_larger(three_causes, tiny):
+    """A network of a size that kernels take."""
     size = {"width": 16, "n_heads": 2, "hidden": 64, "head_depth": 2, "depth": 2, "max_epochs": 1}
-    est = SurvTRACE(**{**tiny, **size}).fit(X, y)
+    with ops.plain("gradient", "survival_loss"):  # which would be compiled for this alone
+        return SurvTRACE(**{**tiny, **size}).fit(*three_causes)
+
+
+def test_a_larger_network_is_as_exact(fitted_larger, three_causes):
+    """The kernels of larger products differ with the number of rows."""
+    X, est = three_causes[0], fitted_larger
     whole = est.predict_cumulative_incidence(X, [2.0, 5.0])
     for rows in (slice(0, 1), slice(11, 13), slice(5, 14), slice(100, 133)):
         ours = est.predict_cumulative_incidence(X.iloc[rows], [2.0, 5.0])
         np.testing.assert_array_equal(ours, whole[rows])
+
+
+@EACH
+def test_kernels_give_the_numbers_of_the_plain_form(fitted_larger, three_causes, method):
+    X = three_causes[0]
+    with ops.plain():
+        expected = method(fitted_larger, X)
+    np.testing.assert_allclose(method(fitted_larger, X), expected, rtol=1e-5, atol=1e-6)
+
+
+@EACH
+@pytest.mark.parametrize("n_threads", [2, 5])
+def test_threads_change_no_bit_of_a_larger_network(fitted_larger, many, method, n_threads):
+    one = method(fitted_larger, many)
+    fitted_larger.set_params(n_threads=n_threads)
+    try:
+        np.testing.assert_array_equal(method(fitted_larger, many), one)
+    finally:
+        fitted_larger.set_params(n_threads=1)
 
 
 @EACH

@@ -1,4 +1,4 @@
-"""Kernels of both kinds keep the same laws; those for GPUs are interpreted where there is none."""
+"""Kernels of both kinds keep the same laws; those for GPUs are interpreted where none is seen."""
 
 import pytest
 import torch
@@ -6,13 +6,17 @@ import torch
 
 @pytest.fixture
 def cuda_kernels():
-    """The kernels for GPUs, interpreted on this processor."""
-    pytest.importorskip("triton", reason="Triton, which interprets kernels, is not installed")
-    if torch.cuda.is_available():
-        pytest.skip("interpreted where there is no GPU; tests/test_cuda.py runs them compiled")
+    """The kernels for GPUs: compiled where a GPU is seen, else interpreted on this processor."""
+    pytest.importorskip("triton", reason="Triton, which compiles kernels, is not installed")
     from survtrace.ops import cuda
 
     return cuda
+
+
+@pytest.fixture
+def cuda_device():
+    """Where the kernels for GPUs run: a GPU where one is seen, else this processor."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 @pytest.fixture(params=["cpu", "cuda"])
@@ -23,3 +27,10 @@ def kernels(request):
     from survtrace.ops import cpu
 
     return cpu
+
+
+@pytest.fixture
+def device(request, kernels):
+    """Where the kernels of ``kernels`` run."""
+    on_gpu = kernels.__name__.endswith("cuda")
+    return request.getfixturevalue("cuda_device") if on_gpu else torch.device("cpu")

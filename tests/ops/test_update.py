@@ -6,16 +6,18 @@ from survtrace.ops.dispatch import clip_by_member
 from survtrace.training.flat_parameters import RunningAverage
 
 
-def test_the_kernel_takes_a_step_of_adamw_on_clipped_gradients_with_a_running_average(cuda_kernels):
+def test_the_kernel_takes_a_step_of_adamw_on_clipped_gradients_with_a_running_average(
+    cuda_kernels, cuda_device
+):
     torch.manual_seed(0)
-    flat = torch.randn(2, 1500)
+    flat = torch.randn(2, 1500, device=cuda_device)
     parameter = torch.nn.Parameter(flat.clone())
     expected, average = RunningAverage(parameter, window=4), RunningAverage(flat, window=4)
     optimiser = torch.optim.AdamW([parameter], lr=1e-2, weight_decay=1e-2)
     moments = {name: torch.zeros_like(flat) for name in ("exp_avg", "exp_avg_sq")}
-    moments["step"] = torch.zeros(())
+    moments["step"] = torch.zeros((), device=cuda_device)
     for _ in range(6):
-        gradient = torch.randn_like(flat) * torch.tensor([[1.0], [1e-3]])
+        gradient = torch.randn_like(flat) * torch.tensor([[1.0], [1e-3]], device=cuda_device)
         parameter.grad = gradient.clone()
         with ops.plain():
             ops.update(parameter, parameter.grad, optimiser, expected, 1.0)

@@ -90,7 +90,7 @@ def test_a_checkpoint_changes_no_result(finished, one_cause, tiny):
 
 def test_a_finished_fit_is_returned_at_once(finished, one_cause, monkeypatch):
     settings, est = finished
-    monkeypatch.setattr("survtrace.training.step.ops.update", None)
+    monkeypatch.setattr("survtrace.training.loop.take_steps", None)
     again = SurvTRACE(**settings).fit(*one_cause)
     np.testing.assert_array_equal(again.predict(one_cause[0]), est.predict(one_cause[0]))
     assert again.history_.equals(est.history_)

@@ -1,11 +1,15 @@
-"""The card counts whom an estimator was fitted on, in memory as from files."""
+"""A card counts whom an estimator was fitted on; sizes are known before covariates are read."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 
 from survtrace import SurvTRACE, __version__, load
+from survtrace.cohort.source import read_frame
+from survtrace.training.fit import expected_shape
 
 
 @pytest.fixture
@@ -57,3 +61,13 @@ def test_an_interrupted_fit_is_marked(three_causes, tiny, monkeypatch):
 
     monkeypatch.setattr(History, "add", interrupt)
     assert SurvTRACE(**tiny).fit(*three_causes).card_["interrupted"] is True
+
+
+@pytest.mark.parametrize("grid", [{"n_intervals": 3}, {"time_grid": [0.0, 5.0, 25.0]}], ids=str)
+def test_the_sizes_that_kernels_compile_for_are_known_before_a_covariate_is_read(
+    three_causes, tiny, grid
+):
+    settings = SimpleNamespace(**SurvTRACE(**{**tiny, **grid}).get_params())
+    expected = expected_shape(settings, read_frame(*three_causes))
+    fitted = SurvTRACE(**{**tiny, **grid}).fit(*three_causes).network_.shape
+    assert replace(expected, n_rows=fitted.n_rows, silent_rows=fitted.silent_rows) == fitted

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from survtrace.training.flat_parameters import RunningAverage
+from survtrace.training.flat_parameters import AdamW, RunningAverage
 
 
 def stepped(window, values):
@@ -38,3 +38,18 @@ def test_the_parameters_are_the_average_for_a_while_only():
         raise KeyError("broken")
     assert whole.tolist() == [[3.0, 3.0]]
     assert average.average.tolist() == [[2.0, 2.0]]
+
+
+def test_steps_of_the_optimiser_are_those_of_torch_to_the_bit():
+    torch.manual_seed(0)
+    ours, theirs = (torch.nn.Parameter(torch.ones(2, 50)) for _ in range(2))
+    optimiser = AdamW(ours, lr=0.01, weight_decay=0.1)
+    reference = torch.optim.AdamW([theirs], lr=0.01, weight_decay=0.1, foreach=False, fused=True)
+    for _ in range(5):
+        ours.grad = torch.randn(2, 50)
+        theirs.grad = ours.grad.clone()
+        optimiser.step()
+        reference.step()
+    assert torch.equal(ours, theirs)
+    for name, moment in reference.state[theirs].items():
+        assert torch.equal(optimiser.state[ours][name], moment)

@@ -158,7 +158,11 @@ def _plan_columns(source: Source, settings: Any) -> Plan:
     first = next(iter(source.chunks(range(1))))
     table = first.table if len(first.rows) == len(first.table) else first.table[first.rows]
     planned = plan_columns(
-        table, first.outcome, categorical=settings.categorical, columns=settings.columns
+        table,
+        first.outcome,
+        categorical=settings.categorical,
+        columns=settings.columns,
+        run=first.run,
     )
     planned.require_answers()
     return planned
@@ -170,11 +174,12 @@ def encode_chunks(source: Source, layout: Layout, span: range | None = None) -> 
     encoding = layout.encoding
     for chunk in source.chunks(span):
         with warnings_of_rows(chunk.first_row, len(chunk.table), warned):
-            columns = (chunk.column(covariate) for covariate in encoding.covariates)
-            rows, values = encoding.encode_columns(columns, len(chunk.table))
+            columns = chunk.columns(encoding.covariates)
+            rows, values = encoding.encode_columns(columns, len(chunk.table), run=chunk.run)
         chunk.release()
-        encoded = Encoded(rows[chunk.rows], values[chunk.rows])
-        yield layout.columns(encoded, chunk.outcome, chunk.weight)
+        if len(chunk.rows) < len(rows):
+            rows, values = rows[chunk.rows], values[chunk.rows]
+        yield layout.columns(Encoded(rows, values), chunk.outcome, chunk.weight)
 
 
 @contextmanager

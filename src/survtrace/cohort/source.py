@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataError
-from survtrace.tables.covariates.columns import Column, read_column
+from survtrace.tables.covariates.columns import Column, read_columns
 from survtrace.tables.covariates.covariates import Covariate, open_table
 from survtrace.tables.covariates.real_numbers import real_numbers
 from survtrace.tables.outcome.outcome import (
@@ -24,6 +24,8 @@ from survtrace.tables.outcome.outcome import (
 )
 from survtrace.tables.outcome.pairing import pair
 from survtrace.tables.outcome.roles import names_columns, read_roles
+from survtrace.tables.tasks import MANY_ROWS, Run, one_by_one
+from survtrace.threads import run_in_few_threads
 
 if TYPE_CHECKING:
     from survtrace.cohort.file_source import FileSource
@@ -46,11 +48,17 @@ class Chunk:
     whole: bool = False
     _read: dict[str, Column] = field(default_factory=dict, repr=False)
 
-    def column(self, covariate: Covariate) -> Column:
-        """Read a covariate of all rows, once until `release`."""
-        if covariate.name not in self._read:
-            self._read[covariate.name] = read_column(self.table, covariate, self.first_row)
-        return self._read[covariate.name]
+    def columns(self, covariates: Sequence[Covariate]) -> list[Column]:
+        """Read covariates of all rows, once until `release`; those of many rows in threads."""
+        unread = [covariate for covariate in covariates if covariate.name not in self._read]
+        columns = read_columns(self.table, unread, self.first_row, self.run)
+        self._read.update(zip([covariate.name for covariate in unread], columns, strict=True))
+        return [self._read[covariate.name] for covariate in covariates]
+
+    @property
+    def run(self) -> Run:
+        """How the parts of a table of this size are run: in threads where that pays."""
+        return run_in_few_threads if len(self.table) > MANY_ROWS else one_by_one
 
     def release(self) -> None:
         """Drop the columns that were read: a frame lives as long as its training, they need not."""

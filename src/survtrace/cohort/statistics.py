@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from survtrace.tables.covariates.columns import Column, Levels
 from survtrace.tables.covariates.covariates import Covariate
 from survtrace.tables.covariates.encoding import find_copies
 from survtrace.tables.covariates.summary import Counts, Spread, Summary, summarise
+from survtrace.tables.tasks import map_in_order
 
 MOST_OUTCOMES = 1_000_000
 MOST_VALUES = 2**16
@@ -71,17 +73,18 @@ def chunk_statistics(
     """Collect the statistics of some subjects of a chunk, by number."""
     outcome, rows = chunk.outcome.take(subjects), chunk.rows[subjects]
     row = chunk.first_row + rows
-    complete = [chunk.column(covariate) for covariate in covariates]
-    columns = [_take(column, rows) for column in complete]
+    complete = chunk.columns(covariates)
+    columns = map_in_order(lambda column: _take(column, rows), complete, chunk.run)
     numerical = [column for column in columns if not isinstance(column, Levels)]
+    n_missing = map_in_order(lambda one: _count_missing(one, chunk.rows), complete, chunk.run)
     return TableStatistics(
-        columns=tuple(summarise(column) for column in columns),
+        columns=tuple(map_in_order(summarise, columns, chunk.run)),
         values=Sample(row, (np.array(numerical).reshape(len(numerical), len(row)).T,)),
         events=np.bincount(outcome.event, minlength=len(outcome.causes) + 1),
         outcomes=Sample(row, (outcome.duration, outcome.event)),
         weight=Spread.of(chunk.weight[subjects]),
-        n_missing=np.array([_count_missing(column, chunk.rows) for column in complete]),
-        copies=tuple(find_copies(covariates, columns)) if chunk.whole else (),
+        n_missing=np.array(n_missing),
+        copies=tuple(find_copies(covariates, columns, chunk.run)) if chunk.whole else (),
     )
 
 
@@ -127,7 +130,14 @@ def _require_few_levels(statistics: TableStatistics, covariates: Sequence[Covari
 
 
 def _take(column: Column, rows: NDArray[np.int64]) -> Column:
-    return Levels(column.codes[rows], column.text) if isinstance(column, Levels) else column[rows]
+    """Take some rows of a column, in order; all of them are not copied."""
+    if isinstance(column, Levels):
+        return Levels(_take_values(column.codes, rows), column.text)
+    return _take_values(column, rows)
+
+
+def _take_values(values: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+    return values if len(rows) == len(values) else values[rows]
 
 
 def _count_missing(column: Column, rows: NDArray[np.int64]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -11,23 +12,33 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from survtrace.errors import DataError, SettingError, row_name
+from survtrace.errors import DataError, SettingError
 from survtrace.inference import curves
+from survtrace.inference.answers import (
+    BLOCK,
+    Answers,
+    Question,
+    require_finite,
+    whole_blocks,
+    write_answers,
+)
 from survtrace.inference.curve_function import CurveFunction
 from survtrace.inference.paths import Table, answer_chunks, read_rows, times_of_rows
 from survtrace.inference.times import numbers_or_nan
 from survtrace.network.assembly import Network
+from survtrace.ops import cause_logits, find_kernel
 from survtrace.tables.covariates.covariates import open_table
-from survtrace.tables.covariates.encoding import Encoding
+from survtrace.tables.covariates.encoding import Encoded, Encoding
 from survtrace.tables.covariates.ranges import warn_of_far_values
 from survtrace.tables.files.text_levels import as_learned
 from survtrace.tables.outcome.roles import is_path
-from survtrace.threads import threads
+from survtrace.threads import run_in_few_threads, threads
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
-CURVE_ELEMENTS = 2**21
-BLOCK = 32
+# Subjects times members of a batch, and its logits; and of a part of it, in plain torch.
+BATCH, MOST_LOGITS = 2**17, 2**24
+PART, PART_ON_GPU = 2**9, 2**15
 
 
 @dataclass(frozen=True)
@@ -87,13 +98,17 @@ class Predictor:
         """Attention weights, averaged over members."""
 
         def answer(rows: Table, first: int) -> NDArray[np.float32]:
-            table = open_table(rows)
-            with torch.no_grad(), threads(self.n_threads):
-                weights = torch.cat(
-                    [self.network.attention(*batch).cpu() for batch in self._batches(table)]
-                )
-            _require_finite(weights)
-            return weights.numpy()[: len(table)]
+            encoded = self._encode(open_table(rows))
+            found = Answers(len(encoded.rows))
+
+            def attend(subjects: slice, rows: Tensor, values: Tensor) -> None:
+                weights = self.network.attention(rows, values)
+                found.write(subjects, weights)
+                require_finite(weights, subjects.start)
+
+            with self._threads(len(encoded.rows)):
+                self._each_part(encoded, slice(0, len(encoded.rows)), attend)
+            return found.array
 
         return _joined(list(self.in_chunks(X, answer)))
 
@@ -122,67 +137,86 @@ class Predictor:
         after: ArrayLike | None,
         with_std: bool,
     ) -> tuple[Array, Array | None]:
-        n, curve, cuts = len(table), getattr(curves, kind), self.on_device(self.cuts)
+        encoded = self._encode(table)
+        n, cuts = len(encoded.rows), self.on_device(self.cuts)
         start = None if after is None else self._starts(after, n)
-        times = self.on_device(points).view(1, -1)
-        at = curves.locate_times(times, cuts)
-        size = len(points) * (curves.N_NODES if curve is curves.cumulative_hazard else 1)
-        means, deviations = [], []
-        with torch.no_grad(), threads(self.n_threads):
-            for first, hazard in self._hazards(table, size):
-                if start is None:
-                    member_curves, share = curve(hazard, at), None
-                else:
-                    starts = start[first : first + hazard.shape[1]]
-                    member_curves = curve(*curves.after(hazard, cuts, starts, times))
-                    share = curves.member_shares(hazard, curves.locate_times(starts, cuts))
-                if cause is not None:
-                    member_curves = member_curves[:, :, cause]
-                means.append(_mean(member_curves, share).cpu())
-                if with_std:
-                    deviation = member_curves.std(0, correction=0).cpu()
-                    deviations.append(deviation if len(hazard) > 1 else deviation.fill_(torch.nan))
-        between = torch.cat(deviations).numpy()[:n] if with_std else None
-        return torch.cat(means).numpy()[:n], between
+        at = curves.locate_times(self.on_device(points).view(1, -1), cuts)
+        question = Question(kind, at, cause, start)
+        means, deviations = Answers(n), Answers(n) if with_std else None
+        with torch.no_grad(), self._threads(n):
+            factor = self.network.recalibration_factor
+            for subjects in _cut(slice(0, n), self._batch_size()):
+                logits = self._logits(encoded, subjects)
+                write_answers(question, logits, factor, subjects, means, deviations)
+        return means.array, None if deviations is None else deviations.array
 
-    def _hazards(self, table: Table, size: int) -> Iterator[tuple[int, Tensor]]:
-        """Hazards (member, subject, cause, interval) of so many subjects that curves fit in memory.
+    def _logits(self, encoded: Encoded, subjects: slice) -> Tensor:
+        """Compute logits of some subjects, which fill up whole blocks."""
+        if self.device.type != "cpu" or find_kernel("cause_logits", self.network):
+            rows, values = self._tensors(encoded, subjects)
+            return cause_logits(self.network, rows[None], values[None])
+        shape = self.network.shape
+        size = whole_blocks(subjects.stop - subjects.start)
+        logits = torch.empty(shape.n_members, size, shape.n_causes, shape.n_intervals)
 
-        ``size`` is the number of points of a curve; the number of the first subject comes along.
-        """
-        members, causes = self.network.shape.n_members, self.network.shape.n_causes
-        at_once = CURVE_ELEMENTS // (members * causes * max(size, len(self.cuts)))
-        at_once = max(BLOCK, at_once // BLOCK * BLOCK)
-        first = 0
-        for batch in self._batches(table):
-            hazards = self.network.hazards(*batch)
-            _require_finite(hazards.transpose(0, 1), first)
-            for hazard in hazards.double().split(at_once, dim=1):
-                yield first, hazard
-                first += hazard.shape[1]
+        def write(some: slice, rows: Tensor, values: Tensor) -> None:
+            first = some.start - subjects.start
+            found = cause_logits(self.network, rows[None], values[None])
+            logits[:, first : first + len(rows)] = found
 
-    def _batches(self, table: Table) -> Iterator[tuple[Tensor, Tensor]]:
-        rows, values = encoded = self.encoding.encode(table)
-        if len(rows) == 0:
-            raise DataError("X must have at least one subject; got 0 sample(s).")
-        warn_of_far_values(self.encoding, encoded)
-        # A subject alone gets the same answer, to the bit, as in a table: vector instructions
-        # round the odd rows at the end of a tensor differently, so that there must be none.
-        fill = np.minimum(np.arange(-(-len(rows) // BLOCK) * BLOCK), len(rows) - 1)
-        rows, values = rows[fill], values[fill]
-        self.network.to(self.device).eval()
-        batch_size = -(-self._batch_size() // BLOCK) * BLOCK
-        for first in range(0, len(rows), batch_size):
-            some = slice(first, first + batch_size)
-            yield (
-                torch.from_numpy(rows[some]).to(self.device),
-                torch.from_numpy(values[some]).to(self.device),
-            )
+        self._each_part(encoded, subjects, write)
+        return logits
+
+    def _each_part(
+        self, encoded: Encoded, subjects: slice, task: Callable[[slice, Tensor, Tensor], None]
+    ) -> None:
+        """Call ``task`` with rows and values of each part of the subjects, in a few threads."""
+        on_cpu = self.device.type == "cpu"
+        size = (PART if on_cpu else PART_ON_GPU) // self.network.shape.n_members
+        parts = _cut(subjects, min(size, self._batch_size()))
+
+        def run(k: int) -> None:
+            with torch.no_grad(), threads(1):
+                task(parts[k], *self._tensors(encoded, parts[k]))
+
+        if on_cpu:
+            run_in_few_threads(run, len(parts))
+        else:
+            for k in range(len(parts)):
+                run(k)
+
+    def _tensors(self, encoded: Encoded, subjects: slice) -> tuple[Tensor, Tensor]:
+        """Rows and values of some subjects, the last one repeated up to a whole block."""
+        lacking = -(subjects.stop - subjects.start) % BLOCK
+        rows, values = encoded.rows[subjects], encoded.values[subjects]
+        if lacking:
+            rows = np.pad(rows, ((0, lacking), (0, 0)), "edge")
+            values = np.pad(values, ((0, lacking), (0, 0)), "edge")
+        return torch.from_numpy(rows).to(self.device), torch.from_numpy(values).to(self.device)
 
     def _batch_size(self) -> int:
+        """Count the subjects of a batch, whose logits are held in memory at a time."""
         if self.batch_size != "auto":
             return int(self.batch_size)
-        return 4096 if self.device.type == "cuda" else 512 // self.network.shape.n_members
+        shape = self.network.shape
+        most = min(BATCH, MOST_LOGITS // (shape.n_causes * shape.n_intervals))
+        return most // shape.n_members
+
+    def _threads(self, n_subjects: int) -> AbstractContextManager[None]:
+        shape = self.network.shape
+        return threads(self.n_threads, n_subjects * shape.n_members * shape.n_tokens)
+
+    def _encode(self, table: Table) -> Encoded:
+        """Encode a table with at least one subject, in threads where that pays."""
+        with self._threads(len(table)):
+            if self.network.device != self.device:
+                self.network.to(self.device)
+            self.network.eval()
+            encoded = self.encoding.encode(table, run=run_in_few_threads)
+            if len(encoded.rows) == 0:
+                raise DataError("X must have at least one subject; got 0 sample(s).")
+            warn_of_far_values(self.encoding, encoded, run_in_few_threads)
+        return encoded
 
     def _starts(self, after: ArrayLike, n_subjects: int) -> Tensor:
         start = numbers_or_nan(after, "conditional_after")
@@ -195,30 +229,22 @@ class Predictor:
         return self.on_device(np.pad(whole, (0, -n_subjects % BLOCK), mode="edge")).view(-1, 1)
 
 
-def _mean(member_curves: Tensor, share: Tensor | None) -> Tensor:
-    """Mean over members, each weighted by its share of the survivors where there are shares."""
-    if share is None:
-        return member_curves.mean(0)
-    share = share if member_curves.dim() == 3 else share.unsqueeze(2)
-    share = share.expand_as(member_curves)  # whose sum is 1 to rounding
-    return (share * member_curves).sum(0) / share.sum(0)
+def _cut(subjects: slice, size: int) -> list[slice]:
+    """Cut subjects into parts of so many, rounded up to whole blocks.
+
+    Examples
+    --------
+    >>> _cut(slice(32, 102), size=60)
+    [slice(32, 96, None), slice(96, 102, None)]
+    """
+    size = whole_blocks(max(1, size))
+    firsts = range(subjects.start, subjects.stop, size)
+    return [slice(first, min(first + size, subjects.stop)) for first in firsts]
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """The answers of all chunks as one array; that of a single one is not copied."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def _require_finite(answers: Tensor, first: int = 0) -> None:
-    """Refuse to answer where the network overflows; ``first`` is the number of the first row."""
-    finite = torch.isfinite(answers)
-    if not finite.all():
-        bad = torch.nonzero(~finite.flatten(1).all(1))
-        raise DataError(
-            f"predictions must be finite; the network's are not for {row_name(first + int(bad[0]))}"
-            ". Its covariates are too large for it: correct them, or leave them out as missing. "
-            "If they are of the size seen in fit, the saved network is damaged: fit it again."
-        )
 
 
 def choose_device(device: str) -> torch.device:

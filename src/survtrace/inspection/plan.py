@@ -26,6 +26,7 @@ from survtrace.tables.covariates.summary import summarise
 from survtrace.tables.files.formats import HINTS
 from survtrace.tables.files.text_files import find_decimal
 from survtrace.tables.outcome.outcome import Outcome
+from survtrace.tables.tasks import Run, map_in_order, one_by_one
 
 OVERRULE = (
     'To overrule it, name the column: SurvTRACE(columns={"name": {"kind": "categorical"}}), kind '
@@ -158,11 +159,12 @@ def plan_columns(
     *,
     categorical: Sequence[str | int] | None = None,
     columns: Any = None,
+    run: Run = one_by_one,
 ) -> Plan:
     """Inspect every column of a table (see `open_table`) and decide what to do with it.
 
     The ``outcome`` of the same subjects lets columns be found that give it away; ``categorical``
-    and ``columns`` are the user's list and data dictionary.
+    and ``columns`` are the user's list and data dictionary. ``run`` may inspect columns in threads.
 
     Examples
     --------
@@ -185,8 +187,8 @@ def plan_columns(
     hints = native.attrs.get(HINTS, {}) if isinstance(native, pd.DataFrame) else {}
     decimal = hints.get("decimal") or find_decimal(table)
     named |= set(hints.get("categorical") or ()) & set(table.columns)
-    findings = []
-    for name in table.columns:
+
+    def inspect(name: str) -> Finding:
         found = inspect_column(
             table[name],
             entries.get(str(name), Entry()),
@@ -194,8 +196,9 @@ def plan_columns(
             table=decimal,
             missing=hints.get("missing") or (),
         )
-        findings.append(found if outcome is None else _against(found, table, outcome))
-    return Plan(tuple(findings))
+        return found if outcome is None else _against(found, table, outcome)
+
+    return Plan(tuple(map_in_order(inspect, table.columns, run)))
 
 
 def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Finding:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from survtrace.metrics.censoring import Part, Weights
@@ -87,17 +87,25 @@ def pair_totals(
     A pair (i, j) weighs ``case_weight[i] * control_weight[j]``; it is concordant if i has the
     higher estimate, and half concordant if the estimates are equal.
     """
+    sweep = _compiled()
     rank = np.unique(estimate, return_inverse=True)[1]
     order = np.argsort(key, kind="stable")
-    below, controls = _sweep(order[::-1], key, rank, control_weight, case_weight > 0)
-    above, cases = _sweep(order, key, rank.max() - rank, case_weight, control_weight > 0)
+    below, controls = sweep(order[::-1], key, rank, control_weight, case_weight > 0)
+    above, cases = sweep(order, key, rank.max() - rank, case_weight, control_weight > 0)
     return PairTotals(
         np.stack([case_weight * below, control_weight * above]),
         np.stack([case_weight * controls, control_weight * cases]),
     )
 
 
-@njit(cache=True)
+@cache
+def _compiled() -> Any:
+    """Compile `_sweep` when it is first needed: numba takes a third of a second to import."""
+    from numba import njit
+
+    return njit(cache=True)(_sweep)
+
+
 def _sweep(
     order: Any, key: Any, rank: Any, weight: Any, asking: Any
 ) -> Any:  # pragma: no cover - compiled
@@ -115,31 +123,21 @@ def _sweep(
         while end < n and key[order[end]] == key[order[start]]:
             subject = order[end]
             if asking[subject]:
-                lower[subject] = _sum_below(tree, rank[subject]) + 0.5 * at_rank[rank[subject]]
+                below, place = 0.0, rank[subject]
+                while place > 0:  # the tree's sum below a rank
+                    below += tree[place]
+                    place -= place & -place
+                lower[subject] = below + 0.5 * at_rank[rank[subject]]
                 total[subject] = met
             end += 1
-        for place in range(start, end):
-            subject = order[place]
+        for number in range(start, end):
+            subject = order[number]
             if weight[subject] > 0:
-                _add(tree, rank[subject], weight[subject])
+                place = rank[subject] + 1
+                while place <= n_ranks:  # add to the tree at a rank
+                    tree[place] += weight[subject]
+                    place += place & -place
                 at_rank[rank[subject]] += weight[subject]
                 met += weight[subject]
         start = end
     return lower, total
-
-
-@njit(cache=True)
-def _add(tree: Any, rank: Any, amount: Any) -> None:  # pragma: no cover - compiled
-    place = rank + 1
-    while place < len(tree):
-        tree[place] += amount
-        place += place & -place
-
-
-@njit(cache=True)
-def _sum_below(tree: Any, rank: Any) -> Any:  # pragma: no cover - compiled
-    total, place = 0.0, rank
-    while place > 0:
-        total += tree[place]
-        place -= place & -place
-    return total

@@ -3,7 +3,7 @@
 The plain form is the definition; kernels give the same numbers, to rounding.
 """
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -77,11 +77,22 @@ class Average(Protocol):
         """Take in the parameters after a step."""
 
 
+@runtime_checkable
+class Optimiser(Protocol):
+    """AdamW of one tensor, as far as `update` needs to know it."""
+
+    state: Any  # moments by parameters
+    param_groups: list[dict[str, Any]]
+
+    def step(self) -> Any:
+        """Take a step along the gradient."""
+
+
 @torch.no_grad()
 def update(
     flat_parameters: nn.Parameter,
     gradient: Float[Tensor, "member parameter"],
-    optimiser: torch.optim.Optimizer,
+    optimiser: Optimiser,
     average: Average,
     clip_norm: float,
 ) -> None:

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from threading import Thread
 from types import ModuleType
 from typing import Any
 
@@ -13,6 +14,8 @@ from torch import Tensor
 from survtrace.network.assembly import Network, Shape
 
 OPERATIONS = ("gradient", "survival_loss", "cause_logits", "update")
+# What follows the logits in a prediction. A GPU needs no kernels for them.
+OF_PREDICTIONS = ("hazards", "curves")
 LOGGER = logging.getLogger("survtrace")
 _switched_off: set[str] = set()
 
@@ -20,7 +23,7 @@ _switched_off: set[str] = set()
 @contextmanager
 def plain(*operations: str) -> Iterator[None]:
     """Run these operations, or all, in their plain form for a while, to compare."""
-    added = set(operations or OPERATIONS) - _switched_off
+    added = set(operations or (*OPERATIONS, *OF_PREDICTIONS)) - _switched_off
     _switched_off.update(added)
     try:
         yield
@@ -45,6 +48,31 @@ def find_kernel(
         return None
     kernel: Callable[..., Any] = getattr(_kernels(tensor.device.type), operation)
     return kernel
+
+
+@cache
+def prepare(shape: Shape | None, device: torch.device) -> Thread:
+    """Start a device and compile its kernels for such a network, in a thread to be joined.
+
+    Without a shape, where sizes are not known yet, the device is started and no more. Kernels for
+    processors are imported and compiled when first used: numba takes long, in a thread Ctrl-C does
+    not stop it, and encoding is short beside it. What goes wrong is not raised: the first call that
+    needs the device or the kernel meets it again, and reports it or takes the plain form.
+    """
+    thread = Thread(target=_prepare, args=(shape, device), name="survtrace kernels")
+    thread.start()
+    return thread
+
+
+def _prepare(shape: Shape | None, device: torch.device) -> None:
+    try:
+        kernels = _kernels(device.type)
+        if shape is None or isinstance(kernels, str) or _switched_off.issuperset(OPERATIONS):
+            return
+        if hasattr(kernels, "prepare") and why_plain_network(shape, device, True) is None:
+            kernels.prepare(shape, device)
+    except Exception as error:
+        LOGGER.debug("kernels were not prepared: %s", error)
 
 
 def reasons_for_plain(device: torch.device, shape: Shape) -> dict[str, str | None]:

@@ -14,8 +14,9 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from survtrace import ops
 from survtrace.cohort.batch_source import MemorySource
-from survtrace.cohort.file_source import Source
+from survtrace.cohort.file_source import FileSource, Source
 from survtrace.cohort.prepare import Cohort, CohortCounts, FileReaders, prepare
 from survtrace.losses.objective import Tasks
 from survtrace.metrics import censoring_survival
@@ -78,13 +79,16 @@ def fit(
     """
     base = int(check_random_state(settings.random_state).randint(2**31))
     seeds = [int(seed) for seed in np.random.SeedSequence(base).generate_state(settings.n_members)]
-    with prepare(source, settings, seeds, cluster) as cohort:
+    kernels = ops.prepare(expected_shape(settings, source), device)  # while the table is encoded
+    n_threads = settings.n_threads or torch.get_num_threads()  # to read and encode the table
+    with threads(n_threads), prepare(source, settings, seeds, cluster) as cohort:
         names_of_causes(cohort.trained_on.causes, settings.cause_names)  # refuses unknown labels
         shape, plan = plan_training(settings, cohort, seeds, base)
         network = Network(shape)
         network.initialise(seeds)
         network.to(device)
         batch_source = cohort.batch_source(base, seeds, plan.batch_size, device)
+        kernels.join()
         history, broken_by = History(), None
         with threads(settings.n_threads, plan.n_tokens(shape)):
             try:
@@ -123,13 +127,22 @@ def plan_training(settings: Any, cohort: Cohort, seeds: list[int], base: int) ->
         seeds=seeds,
         dropout_seed=base,
     )
-    shape = Shape(
-        n_members=int(settings.n_members),
+    shape = network_shape(
+        settings,
         n_rows=int(encoding.first_rows[-1]),
         n_tokens=len(encoding.covariates),
         n_causes=len(cohort.trained_on.causes),
         n_intervals=len(cohort.cuts) - 1,
         silent_rows=encoding.silent_rows,
+    )
+    return shape, plan
+
+
+def network_shape(settings: Any, **from_the_table: Any) -> Shape:
+    """Join the sizes that are settings and those that a table has."""
+    return Shape(
+        **from_the_table,
+        n_members=int(settings.n_members),
         width=int(settings.width),
         depth=int(settings.depth),
         n_heads=int(settings.n_heads),
@@ -142,7 +155,25 @@ def plan_training(settings: Any, cohort: Cohort, seeds: list[int], base: int) ->
         token_dropout=float(settings.token_dropout),
         head_dropout=float(settings.head_dropout),
     )
-    return shape, plan
+
+
+def expected_shape(settings: Any, source: Source) -> Shape | None:
+    """Guess the sizes of a network before a covariate is read; None where a file must tell them.
+
+    Where the guess is wrong (a column is left out, a cut merged), kernels compile when first used.
+    """
+    if isinstance(source, FileSource):
+        return None
+    n_tokens = len(set(source.chunk.table.columns) - set(source.beside))
+    grid = settings.time_grid
+    return network_shape(
+        settings,
+        n_rows=n_tokens,
+        n_tokens=n_tokens,
+        n_causes=len(source.chunk.outcome.causes),
+        n_intervals=settings.n_intervals if grid is None else np.size(grid) - 1,
+        silent_rows=(),
+    )
 
 
 def fingerprint(settings: Any, cohort: Cohort, plan: Plan) -> str:

@@ -15,7 +15,7 @@ from survtrace.losses.objective import Tasks, task_weights
 from survtrace.network.assembly import Network, Shape
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.early_stopping import EarlyStopping
-from survtrace.training.flat_parameters import RunningAverage, gather_parameters, release
+from survtrace.training.flat_parameters import AdamW, RunningAverage, gather_parameters, release
 from survtrace.training.history import History, progress_bar
 from survtrace.training.process_group import ProcessGroup
 from survtrace.training.state import State
@@ -113,15 +113,7 @@ def tensor_cores(device: torch.device) -> Iterator[None]:
 def begin(network: Network, plan: Plan, n_steps: int, history: History) -> State:
     """Make the state before the first step."""
     flat_parameters = gather_parameters(network)
-    optimiser = torch.optim.AdamW(
-        [flat_parameters],
-        lr=plan.lr,
-        weight_decay=plan.weight_decay,
-        foreach=False,
-        # Made for many tensors, it would use one multiprocessor of a GPU for one.
-        fused=not flat_parameters.is_cuda,
-        capturable=flat_parameters.is_cuda,
-    )
+    optimiser = AdamW(flat_parameters, plan.lr, plan.weight_decay)
     average = RunningAverage(flat_parameters, plan.averaging * n_steps)
     stopping = EarlyStopping(flat_parameters, plan.patience)
     return State(network, flat_parameters, optimiser, average, stopping, history)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from survtrace.network.assembly import Network
 from survtrace.training.early_stopping import EarlyStopping
-from survtrace.training.flat_parameters import RunningAverage, hold
+from survtrace.training.flat_parameters import AdamW, RunningAverage, hold
 from survtrace.training.history import History
 
 
@@ -18,7 +18,7 @@ class State:
 
     network: Network
     flat_parameters: nn.Parameter
-    optimiser: torch.optim.Optimizer
+    optimiser: AdamW
     average: RunningAverage
     stopping: EarlyStopping
     history: History

@@ -1,4 +1,4 @@
-"""One step of training; on a GPU, a whole step is recorded once and replayed as one graph."""
+"""One step of training; on a GPU, some steps are recorded once and replayed as one graph."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from survtrace.training.process_group import ProcessGroup
 from survtrace.training.state import State
 
 N_WARM = 3
+N_TOGETHER = 16  # steps of a graph: what lies between two graphs is then little of all
 LOGGER = logging.getLogger("survtrace")
 
 
@@ -51,76 +52,93 @@ class Step:
         )
         return parts
 
+    def take(
+        self,
+        cohort: Batch,
+        order: Int[Tensor, "step member row"],
+        task_weight: Float[Tensor, " part"],
+        losses: Float[Tensor, "step part member"],
+    ) -> int:
+        """Take the first step of an order, write down its losses and tell that it is one."""
+        losses[0] = self(cohort, order[0], task_weight)
+        return 1
+
 
 class CudaGraph(NamedTuple):
-    """A recorded step: the graph, what it reads, and what it writes."""
+    """Some recorded steps: the graph, what it reads, and what it writes."""
 
     graph: torch.cuda.CUDAGraph
     cohort: Batch
-    subjects: Tensor
+    order: Tensor
     task_weight: Tensor
-    parts: Tensor
+    losses: Tensor
 
 
 class GraphedStep:
-    """The same step, replayed from a CUDA graph: a step costs one launch, not a hundred.
+    """The same steps, replayed from a CUDA graph: many cost one launch, not a dozen each.
 
-    The first steps are taken as they are, then one is recorded. A batch of another shape is taken
-    as it is, and so is every batch if recording fails. Other subjects of the same number are
+    The first steps are taken as they are, then some are recorded. A batch of another shape is
+    taken as it is, and so is every batch if recording fails. Other subjects of the same number are
     copied to where the graph looks for them.
     """
 
     def __init__(self, step: Step) -> None:
         self.step = step
         self.n_taken = 0
-        self.recorded: CudaGraph | None = None
+        self.recorded: dict[int, CudaGraph | None] = {}  # by how many steps it takes
         self.latest: Batch | None = None
-        self.weight: Tensor | None = None
 
-    def __call__(
+    def take(
         self,
         cohort: Batch,
-        subjects: Int[Tensor, "member row"],
+        order: Int[Tensor, "step member row"],
         task_weight: Float[Tensor, " part"],
-    ) -> Float[Tensor, "part member"]:
-        """Take one step and tell each member's losses, which the next step overwrites."""
-        self.n_taken += 1
-        if self.n_taken <= N_WARM:
+        losses: Float[Tensor, "step part member"],
+    ) -> int:
+        """Take the first steps of an order, write down their losses and tell how many they are."""
+        if self.n_taken < N_WARM:
+            self.n_taken += 1
             with side_stream():
-                return self.step(cohort, subjects, task_weight)
-        if self.n_taken == N_WARM + 1:
-            self.recorded = self._record(cohort, subjects, task_weight)
-        recorded = self.recorded
+                return self.step.take(cohort, order, task_weight, losses)
+        n_steps = N_TOGETHER if len(order) >= N_TOGETHER else 1
+        if n_steps not in self.recorded:
+            self.recorded[n_steps] = self._record(cohort, order[:n_steps], task_weight)
+        recorded = self.recorded[n_steps]
         if (
             recorded is None
             or cohort.event.shape != recorded.cohort.event.shape
-            or subjects.shape != recorded.subjects.shape
+            or order.shape[1:] != recorded.order.shape[1:]
         ):
-            return self.step(cohort, subjects, task_weight)
+            return self.step.take(cohort, order, task_weight, losses)
         if self.latest is None or cohort.event is not self.latest.event:
             self.latest = cohort
             for static, new in zip(recorded.cohort, cohort, strict=True):
                 static.copy_(new)
-        recorded.subjects.copy_(subjects)
-        if task_weight is not self.weight:
-            self.weight = task_weight
-            recorded.task_weight.copy_(task_weight)
+        recorded.order.copy_(order[:n_steps])
+        recorded.task_weight.copy_(task_weight)
         recorded.graph.replay()
-        return recorded.parts
+        losses[:n_steps] = recorded.losses
+        return n_steps
 
-    def _record(self, cohort: Batch, subjects: Tensor, task_weight: Tensor) -> CudaGraph | None:
-        graph, subjects, task_weight = torch.cuda.CUDAGraph(), subjects.clone(), task_weight.clone()
+    def _record(self, cohort: Batch, order: Tensor, task_weight: Tensor) -> CudaGraph | None:
+        first = next((graph for graph in self.recorded.values() if graph is not None), None)
+        if first is None:
+            self.latest = cohort
+        else:
+            cohort = first.cohort  # where the subjects of any chunk are copied to
+        graph, order, task_weight = torch.cuda.CUDAGraph(), order.clone(), task_weight.clone()
+        losses = torch.empty(len(order), len(task_weight), order.shape[1], device=order.device)
         generator = self.step.state.network.generator
         try:
             if generator is not None:
                 graph.register_generator_state(generator)
             with torch.cuda.graph(graph):
-                parts = self.step(cohort, subjects, task_weight)
+                for subjects, parts in zip(order, losses, strict=True):
+                    parts.copy_(self.step(cohort, subjects, task_weight))
         except RuntimeError as error:  # an operation that cannot be recorded
             LOGGER.info("every step is launched anew: it could not be recorded (%s)", error)
             return None
-        self.latest = cohort
-        return CudaGraph(graph, cohort, subjects, task_weight, parts)
+        return CudaGraph(graph, cohort, order, task_weight, losses)
 
 
 def prepare_step(state: State, clip_norm: float, group: ProcessGroup) -> Step | GraphedStep:
@@ -135,8 +153,9 @@ def take_steps(
     """Take the steps of a chunk; their losses lie side by side, lest each pin a page of memory."""
     n_steps, n_members, _ = chunk.order.shape
     losses = torch.empty(n_steps, len(task_weight), n_members, device=task_weight.device)
-    for k, subjects in enumerate(chunk.order):
-        losses[k] = step(chunk.cohort, subjects, task_weight)
+    k = 0
+    while k < n_steps:
+        k += step.take(chunk.cohort, chunk.order[k:], task_weight, losses[k:])
     return losses
 
 

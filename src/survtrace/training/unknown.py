@@ -19,6 +19,7 @@ from survtrace.batch import Batch
 from survtrace.cohort.batch_source import BatchSource, training_steps
 from survtrace.cohort.prepare import Cohort
 from survtrace.network.assembly import Network
+from survtrace.training.flat_parameters import AdamW
 
 LEARNING_RATE = 0.05
 # The share of a subject's covariates that are hidden is drawn evenly from 0 to this; above 1 all
@@ -45,14 +46,14 @@ def learn_unknown(
     unknown = torch.from_numpy(np.stack([missing, unseen]))
     table = network.embedding.table
     rows = torch.nn.Parameter(table.detach()[:, learned])
-    optimiser = torch.optim.Adam([rows], lr=LEARNING_RATE)
-    falling = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, total_iters=n_steps)
+    optimiser = AdamW(rows, LEARNING_RATE)
     generator = torch.Generator().manual_seed(seed)
     network.eval()
     n_parameters = sum(parameter[0].numel() for parameter in network.parameters())
     gradient = torch.empty(len(table), n_parameters, device=network.device)
     survival_alone = torch.tensor([1.0, 0.0, 0.0], device=network.device)
-    for tensors, subjects in training_steps(batch_source, network.shape.n_members, n_steps):
+    steps = training_steps(batch_source, network.shape.n_members, n_steps)
+    for number, (tensors, subjects) in enumerate(steps):
         batch = tensors.take(subjects)
         hidden_rows, values = _hide(batch, unknown, generator)
         hidden = batch._replace(rows=hidden_rows, values=values)
@@ -60,8 +61,8 @@ def learn_unknown(
         flat = Batch(*(column.flatten(0, 1) for column in hidden))
         ops.gradient(network, flat, places, survival_alone, gradient)
         rows.grad = gradient[:, : table[0].numel()].view_as(table)[:, learned]
+        optimiser.param_groups[0]["lr"] = LEARNING_RATE * (1 - number / n_steps)
         optimiser.step()
-        falling.step()
         with torch.no_grad():
             table[:, learned] = rows
 

@@ -22,7 +22,7 @@ from survtrace.ops.cpu.network import GRADIENT, LOGITS, LOSS, Integers, workspac
 from survtrace.ops.cpu.update import RANGE
 from survtrace.threads import automatic_threads
 
-BLOCK, N_GROUPS, SMALLEST_GROUP = 16, 16, 32
+BLOCK, N_GROUPS, SMALLEST_GROUP, LARGEST_OF_LOGITS = 16, 16, 32, 256
 SUMMED = 2**12  # parameters whose sum over groups one task takes
 PARAMETERS_PER_TOKEN = 128  # so many are updated while a token goes through the network and back
 CPU = torch.device("cpu")
@@ -202,6 +202,8 @@ class _Work:
         self.subjects = subjects.contiguous()
         n_members, n_subjects = subjects.shape
         group_size = max(SMALLEST_GROUP, -(-n_subjects // (N_GROUPS * BLOCK)) * BLOCK)
+        if task == LOGITS:  # nothing is summed over groups
+            group_size = min(group_size, LARGEST_OF_LOGITS)
         self.n_groups = -(-n_subjects // group_size)
         self.n_tasks = n_members * self.n_groups
         self.n_threads = automatic_threads(n_members * n_subjects * shape.n_tokens)

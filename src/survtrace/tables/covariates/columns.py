@@ -17,6 +17,7 @@ from survtrace.tables.covariates.magnitude import require_magnitude
 from survtrace.tables.covariates.missing import MARKERS, is_plain_number
 from survtrace.tables.covariates.text_numbers import parse_distinct
 from survtrace.tables.covariates.units import same_unit
+from survtrace.tables.tasks import Run, map_in_order, one_by_one
 
 
 class Levels(NamedTuple):
@@ -29,6 +30,17 @@ class Levels(NamedTuple):
 Column = NDArray[np.float64] | Levels
 TEXTS = (nw.String, nw.Categorical, nw.Enum)
 CODED = (nw.Boolean, *TEXTS)
+FEW_LEVELS, N_HEAD = 64, 2**10
+
+
+def read_columns(
+    table: nw.DataFrame[Any],
+    covariates: Sequence[Covariate],
+    first_row: int = 0,
+    run: Run = one_by_one,
+) -> list[Column]:
+    """Read the columns of several covariates; ``run`` may read them in threads."""
+    return map_in_order(lambda each: read_column(table, each, first_row), covariates, run)
 
 
 def read_column(table: nw.DataFrame[Any], covariate: Covariate, first_row: int = 0) -> Any:
@@ -45,7 +57,7 @@ def read_column(table: nw.DataFrame[Any], covariate: Covariate, first_row: int =
     try:
         values = numbers(table, covariate, first_row)
     except OverflowError:  # a whole number that no float can hold: infinite, to be refused
-        found, limit = table[covariate.name].to_list(), sys.float_info.max
+        found, limit = table.get_column(covariate.name).to_list(), sys.float_info.max
         too_large = [isinstance(value, int) and abs(value) > limit for value in found]
         values = np.where(too_large, np.inf, 0.0)
     require_magnitude(values, covariate.name, first_row)
@@ -83,7 +95,7 @@ def numbers(
     >>> numbers(nw.from_native(pd.DataFrame({"age": [61, None]})), Covariate("age", "numerical"))
     array([61., nan])
     """
-    series = table[covariate.name]
+    series = table.get_column(covariate.name)
     if not series.dtype.is_float() and series.null_count() == len(series):
         return np.full(len(series), np.nan)
     values = _as_floats(series)
@@ -190,7 +202,7 @@ def levels(table: nw.DataFrame[Any], covariate: Covariate) -> Levels:
     >>> levels(nw.from_native(pd.DataFrame({"a": [2.0, 1.0, 2.0]})), Covariate("a", "categorical"))
     Levels(codes=array([0, 1, 0]), text=['2', '1'])
     """
-    codes, distinct = _factorise(table[covariate.name])
+    codes, distinct = _factorise(table.get_column(covariate.name))
     return _merge_equal(codes, _normalised([_text_of(level) for level in distinct], covariate))
 
 
@@ -254,10 +266,19 @@ def _factorise(series: nw.Series[Any]) -> tuple[NDArray[np.intp], list[Any]]:
 
 def _factorise_pandas(series: pd.Series[Any]) -> tuple[NDArray[np.intp], list[Any]]:
     values: Any = series.array
+    if isinstance(values, pd.Categorical) and len(values.categories) <= FEW_LEVELS:
+        codes, occurring = _by_appearance(values.codes, len(values.categories))
+        return codes, values.categories[occurring].tolist()
     if str(series.dtype).startswith("dictionary<"):  # it would name levels that do not occur
         import pyarrow
 
         coded = pyarrow.array(values)
+        if isinstance(coded, pyarrow.ChunkedArray):
+            coded = coded.unify_dictionaries().combine_chunks()
+        if len(coded.dictionary) <= FEW_LEVELS and not coded.dictionary.null_count:
+            given = coded.indices.cast(pyarrow.int64()).fill_null(-1).to_numpy()
+            codes, occurring = _by_appearance(given, len(coded.dictionary))
+            return codes, coded.dictionary.take(pyarrow.array(occurring)).to_pylist()
         values = coded.cast(coded.type.value_type).to_pandas().to_numpy()
     elif isinstance(series.dtype, np.dtype):
         values = series.to_numpy()
@@ -265,6 +286,33 @@ def _factorise_pandas(series: pd.Series[Any]) -> tuple[NDArray[np.intp], list[An
     if distinct.dtype == object:  # whole numbers of any size among them, which no Series takes
         return codes, distinct.tolist()
     return codes, pd.Series(distinct).tolist()
+
+
+def _by_appearance(
+    codes: NDArray[np.integer[Any]], n_levels: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Number codes by their first appearance, -1 staying so; return also those that occur.
+
+    As `pandas.factorize` does, which keeps the interpreter lock. The first rows nearly always have
+    every level that is not rare.
+
+    Examples
+    --------
+    >>> _by_appearance(np.array([2, -1, 0, 2]), n_levels=3)
+    (array([ 0, -1,  1,  0]), array([2, 0]))
+    """
+    first = np.full(n_levels + 1, len(codes))  # row of each level; behind them, that of code -1
+    seen, rows = np.unique(codes[:N_HEAD], return_index=True)
+    first[seen] = rows
+    for level in np.flatnonzero(first[:-1] == len(codes)) if len(codes) else ():
+        is_here = codes == level
+        row = int(is_here.argmax())
+        first[level] = row if is_here[row] else len(codes)
+    occurring = np.argsort(first[:-1], kind="stable")
+    occurring = occurring[: np.count_nonzero(first[:-1] < len(codes))]
+    number = np.full(n_levels + 1, -1)
+    number[occurring] = np.arange(len(occurring))
+    return np.take(number, codes, mode="wrap"), occurring  # so that code -1 is the last
 
 
 def _factorise_polars(series: nw.Series[Any]) -> tuple[NDArray[np.intp], list[Any]]:

@@ -79,7 +79,8 @@ def open_table(X: Any) -> nw.DataFrame[Any]:
     if isinstance(X, Mapping):
         X = _frame_of_mapping(X)
     if isinstance(X, pd.DataFrame):
-        X = X.set_axis([str(name) for name in X.columns], axis=1)
+        if not all(isinstance(name, str) for name in X.columns):  # new names cost a copy of all
+            X = X.set_axis([str(name) for name in X.columns], axis=1)
         require_distinct_names(list(X.columns))
         _refuse_complex(X)
     frame = nw.from_native(X, eager_only=True, pass_through=True)

@@ -14,11 +14,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from survtrace.errors import DataWarning, warn
-from survtrace.tables.covariates.columns import Column, Levels, plain_text, read_column
+from survtrace.tables.covariates.columns import (
+    Column,
+    Levels,
+    plain_text,
+    read_column,
+    read_columns,
+)
 from survtrace.tables.covariates.covariates import Covariate, Kind, select_columns
-from survtrace.tables.covariates.magnitude import require_within_reach
+from survtrace.tables.covariates.magnitude import is_within_reach, require_within_reach
 from survtrace.tables.covariates.missing import LEVELS, MARKERS
 from survtrace.tables.covariates.summary import Counts, Summary, summarise
+from survtrace.tables.tasks import MANY_ROWS, Run, map_in_order, one_by_one, row_blocks
 
 MISSING, UNSEEN = 0, 1
 SAVED = ("mean", "deviation", "low", "typical", "high", "levels")
@@ -80,14 +87,19 @@ class Categories:
         """Count its rows of the embedding table."""
         return len(self.levels) + self.n_silent
 
-    def encode(self, values: Levels) -> Encoded:
-        """Look up the row of each level, with value 1.
+    def rows_of(self, texts: Sequence[str]) -> NDArray[np.int32]:
+        """Look up the row of each text; behind them stands that of code -1, missing.
 
         A text that differs from just one level in case and spaces is that level; a usual mark of
         missing values, such as "unknown", is missing where it is no level.
+
+        Examples
+        --------
+        >>> Categories(("f", "m")).rows_of(["m", "F ", "x", "unknown"]).tolist()
+        [3, 2, 1, 0, 0]
         """
         codes = {level: number + self.n_silent for number, level in enumerate(self.levels)}
-        row_of_text = [codes.get(text, UNSEEN) for text in values.text]
+        row_of_text = [codes.get(text, UNSEEN) for text in texts]
         if UNSEEN in row_of_text:
             n_alike = Counter(plain_text(level) for level in self.levels)
             by_plain_text = {plain_text(level): row for level, row in codes.items()}
@@ -95,10 +107,9 @@ class Categories:
             alike |= {text: row for text, row in by_plain_text.items() if n_alike[text] == 1}
             row_of_text = [
                 alike.get(plain_text(text), UNSEEN) if row == UNSEEN else row
-                for text, row in zip(values.text, row_of_text, strict=True)
+                for text, row in zip(texts, row_of_text, strict=True)
             ]
-        rows = np.array([*row_of_text, MISSING], dtype=np.int32)[values.codes]
-        return Encoded(rows, np.broadcast_to(np.float32(1), len(rows)))
+        return np.array([*row_of_text, MISSING], dtype=np.int32)
 
 
 @dataclass(frozen=True)
@@ -132,29 +143,60 @@ class Encoding:
             for silent in range(column.n_silent)
         )
 
-    def encode(self, table: nw.DataFrame[Any], first_row: int = 0) -> Encoded:
+    def encode(
+        self, table: nw.DataFrame[Any], first_row: int = 0, run: Run = one_by_one
+    ) -> Encoded:
         """Encode every token of a table as row and value; warn once of unseen categories.
 
-        ``first_row`` is what errors call the first row, if the table is a chunk of another.
+        ``first_row`` is what errors call the first row, if the table is a chunk of another; ``run``
+        may run the parts of a large table in threads.
         """
         table = select_columns(table, self.covariates, self.left_out)
-        columns = (read_column(table, covariate, first_row) for covariate in self.covariates)
-        return self.encode_columns(columns, len(table), first_row)
+        run = run if len(table) > MANY_ROWS else one_by_one
+        columns = read_columns(table, self.covariates, first_row, run)
+        return self.encode_columns(columns, len(table), first_row, run)
 
     def encode_columns(
-        self, read: Iterable[Column], n_subjects: int, first_row: int = 0
+        self, read: Sequence[Column], n_subjects: int, first_row: int = 0, run: Run = one_by_one
     ) -> Encoded:
         """Encode columns that were read already, in the order of the covariates."""
-        shape, blocks = (n_subjects, len(self.columns)), self.first_rows.tolist()
+        shape, blocks = (n_subjects, len(self.columns)), row_blocks(n_subjects)
         whole = Encoded(np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.float32))
-        unseen: dict[str, int] = {}
-        learned = zip(self.covariates, self.columns, read, strict=True)
-        for j, (covariate, column, given) in enumerate(learned):
-            rows, values = column.encode(given)  # type: ignore[arg-type]
-            whole.rows[:, j], whole.values[:, j] = rows + blocks[j], values
-            require_within_reach(whole.values[:, j], covariate.name, first_row)
-            if covariate.kind == "categorical" and (n_unseen := np.count_nonzero(rows == UNSEEN)):
-                unseen[covariate.name] = int(n_unseen)
+        n_unseen = np.zeros((len(blocks), len(self.columns)), dtype=np.int64)
+        in_reach = np.ones((len(blocks), len(self.columns)), dtype=np.bool_)
+        pairs: list[tuple[Any, Any]] = list(zip(self.columns, read, strict=True))
+        first_rows = self.first_rows.tolist()
+        row_of_code: list[Any] = [
+            column.rows_of(given.text) + np.int32(first) if isinstance(column, Categories) else None
+            for (column, given), first in zip(pairs, first_rows, strict=False)
+        ]
+        may_be_unseen = [
+            isinstance(column, Categories) and first_rows[j] + UNSEEN in row_of_code[j]
+            for j, column in enumerate(self.columns)
+        ]
+
+        def encode_block(k: int) -> None:
+            some = blocks[k]
+            whole.values[some] = 1
+            for j, (column, given) in enumerate(pairs):
+                first = first_rows[j]
+                if isinstance(column, Categories):
+                    rows = row_of_code[j][given.codes[some]]
+                    if may_be_unseen[j]:
+                        n_unseen[k, j] = np.count_nonzero(rows == first + UNSEEN)
+                else:
+                    rows, values = column.encode(given[some])
+                    rows += np.int32(first)
+                    whole.values[some, j] = values
+                    in_reach[k, j] = is_within_reach(values)
+                whole.rows[some, j] = rows
+
+        run(encode_block, len(blocks))
+        names = self.names.tolist()
+        for j in np.flatnonzero(~in_reach.all(axis=0)).tolist():
+            require_within_reach(whole.values[:, j], names[j], first_row)
+        counts = zip(names, n_unseen.sum(axis=0).tolist(), strict=True)
+        unseen = {name: n for name, n in counts if n}
         if unseen:
             warn(
                 "categories not seen in fit get the unseen token; subjects concerned, by "
@@ -269,13 +311,18 @@ def warn_of_idle_columns(
         warn(DataWarning("\n".join(messages), in_command=in_command))
 
 
-def find_copies(covariates: Sequence[Covariate], columns: Sequence[Column]) -> list[str]:
+def find_copies(
+    covariates: Sequence[Covariate], columns: Sequence[Column], run: Run = one_by_one
+) -> list[str]:
     """Name the covariates whose column is that of an earlier one."""
     copies, seen = [], set[bytes]()
-    for covariate, column in zip(covariates, columns, strict=True):
-        content = column.codes if isinstance(column, Levels) else column
-        digest = hashlib.sha256(np.ascontiguousarray(content).data).digest()
+    for covariate, digest in zip(covariates, map_in_order(_digest, columns, run), strict=True):
         if digest in seen:
             copies.append(covariate.name)
         seen.add(digest)
     return copies
+
+
+def _digest(column: Column) -> bytes:
+    content = column.codes if isinstance(column, Levels) else column
+    return hashlib.sha256(np.ascontiguousarray(content).data).digest()

@@ -32,6 +32,17 @@ def require_magnitude(values: NDArray[np.float64], name: str, first_row: int = 0
         )
 
 
+def is_within_reach(scaled: NDArray[np.float32]) -> bool:
+    """Check whether standardised values are so near to the training rows that nothing overflows.
+
+    Examples
+    --------
+    >>> is_within_reach(np.float32([0.5, -2.0])), is_within_reach(np.float32([1e10]))
+    (True, False)
+    """
+    return bool((np.abs(scaled) <= FARTHEST).all())
+
+
 def require_within_reach(scaled: NDArray[np.float32], name: str, first_row: int = 0) -> None:
     """Refuse standardised values so far from the training rows that the network may overflow."""
     beyond = np.abs(scaled) > FARTHEST

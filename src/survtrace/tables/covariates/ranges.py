@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from survtrace.errors import DataWarning, warn
 from survtrace.tables.covariates.encoding import Encoded, Encoding, Scale
+from survtrace.tables.tasks import MANY_ROWS, Run, one_by_one, row_blocks
 
 # How far beyond the training rows' 1 and 99 % quantiles, in distances between the two, and the
 # share of ordinary rows that may lie there. A table gets a warning if it has five standard errors
@@ -15,25 +16,41 @@ MARGINS = ((0.0, 0.02), (0.4, 0.002), (1.25, 0.0))
 FEWEST_ROWS = 50  # to judge a share by that has no margin
 
 
-def warn_of_far_values(encoding: Encoding, encoded: Encoded) -> None:
+def warn_of_far_values(encoding: Encoding, encoded: Encoded, run: Run = one_by_one) -> None:
     """Warn, once for all covariates, of numbers where predictions are a guess.
 
-    Rows like the training rows give no warning, also if a few of them lie beyond.
+    Rows like the training rows give no warning, also if a few of them lie beyond. ``run`` may run
+    the parts of a large table in threads.
     """
-    found, missing = [], encoding.first_rows
-    for j, (covariate, column) in enumerate(
-        zip(encoding.covariates, encoding.columns, strict=True)
-    ):
-        if isinstance(column, Scale) and column.high > column.low:
-            scaled = encoded.values[encoded.rows[:, j] != missing[j], j].astype(np.float64)
-            values = scaled * column.deviation + column.mean
-            if n_far := _count_far(column, values):
-                seen = f" ({values[0]:g})" if len(encoded.rows) == 1 else ""
-                unit = f" {covariate.unit}" if covariate.unit else ""
-                found.append(
-                    f"{covariate.label or covariate.name}{seen} lies outside {column.low:.4g} to "
-                    f"{column.high:.4g}{unit} for {n_far:,} of {len(encoded.rows):,} subject(s)"
-                )
+    first_rows = encoding.first_rows.tolist()  # those of missing values
+    scales = [
+        (j, first_rows[j], column, _bounds(column))
+        for j, column in enumerate(encoding.columns)
+        if isinstance(column, Scale) and column.high > column.low and column.deviation > 0
+    ]
+    blocks = row_blocks(len(encoded.rows))
+    counts = np.zeros((len(blocks), len(scales), 1 + len(MARGINS)), dtype=np.int64)
+
+    def count_block(k: int) -> None:
+        rows, values = encoded.rows[blocks[k]], encoded.values[blocks[k]]
+        for i, (j, missing, _, bounds) in enumerate(scales):
+            is_present = rows[:, j] != missing
+            beyond = _count_beyond(values[:, j], is_present, bounds)
+            counts[k, i] = [int(np.count_nonzero(is_present)), *beyond]
+
+    run = run if len(encoded.rows) > MANY_ROWS else one_by_one
+    run(count_block, len(blocks))
+    found = []
+    for (j, _, column, _), (n, *beyond) in zip(scales, counts.sum(axis=0).tolist(), strict=True):
+        if n_far := _first_surprise(n, beyond):
+            covariate, alone = encoding.covariates[j], len(encoded.rows) == 1
+            value = float(encoded.values[0, j]) * column.deviation + column.mean
+            seen = f" ({value:g})" if alone else ""
+            unit = f" {covariate.unit}" if covariate.unit else ""
+            found.append(
+                f"{covariate.label or covariate.name}{seen} lies outside {column.low:.4g} to "
+                f"{column.high:.4g}{unit} for {n_far:,} of {len(encoded.rows):,} subject(s)"
+            )
     if found:
         warn(
             f"{'; '.join(found)}: nearly all training rows are inside, and predictions are a guess "
@@ -42,27 +59,41 @@ def warn_of_far_values(encoding: Encoding, encoded: Encoded) -> None:
         )
 
 
-def _count_far(column: Scale, values: NDArray[np.float64]) -> int:
-    """Count the values beyond the first margin that too many of them pass; 0 if none is."""
-    beyond = _beyond(column, values)
-    n = len(beyond)
-    for margin, share in MARGINS:
+def _count_beyond(
+    scaled: NDArray[np.float32], is_present: NDArray[np.bool_], bounds: list[tuple[float, float]]
+) -> list[int]:
+    """Count the values outside of each pair of bounds, of which each encloses the one before."""
+    counts = []
+    for low, high in bounds:
+        outside = (scaled < low) | (scaled > high)
+        scaled, is_present = scaled[outside], is_present[outside]
+        counts.append(int(np.count_nonzero(is_present)))
+    return counts
+
+
+def _first_surprise(n: int, beyond: list[int]) -> int:
+    """Return how many of n values lie beyond the first margin that too many pass; 0 if none is."""
+    for (margin, share), n_far in zip(MARGINS, beyond, strict=True):
         if margin == 0 and n < FEWEST_ROWS:
             continue
-        n_far = int(np.count_nonzero(beyond > margin + 1e-6))
         if n_far > share * n + 5 * np.sqrt(share * n):
             return n_far
     return 0
 
 
-def _beyond(column: Scale, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Measure how far values lie outside the quantiles, relative to the distance between these.
+def _bounds(column: Scale) -> list[tuple[float, float]]:
+    """Compute the standardised values that lie just outside the quantiles, by each margin.
 
-    Measured on a scale that is even about the median and logarithmic far from it, so that the long
-    tail of a skewed covariate is no surprise.
+    Margins are in distances between the quantiles, on a scale that is even about the median and
+    logarithmic far from it, so that the long tail of a skewed covariate is no surprise.
     """
     sides = (column.typical - column.low, column.high - column.typical)
     unit = max(min(sides), (column.high - column.low) / 20)
-    points = np.array([column.low, column.high, *values])
-    low, high, *_ = codes = np.arcsinh((points - column.typical) / unit)
-    return np.asarray(np.maximum(low - codes[2:], codes[2:] - high) / (high - low))
+    low, high = np.arcsinh((np.array([column.low, column.high]) - column.typical) / unit)
+    bounds = []
+    for margin, _ in MARGINS:
+        beyond = (margin + 1e-6) * (high - low)
+        ends = column.typical + unit * np.sinh([low - beyond, high + beyond])
+        below, above = ((ends - column.mean) / column.deviation).tolist()
+        bounds.append((below, above))
+    return bounds
