@@ -16,6 +16,7 @@ import torch
 # Fewer tokens than this a thread cost more to hand out and wait for than they save.
 TOKENS_PER_THREAD = 2**7
 FEW_THREADS = 4
+LEAVE = 32  # the place of the number that tells threads in compiled code to come back to Python
 _this_thread = threading.local()
 
 
@@ -144,6 +145,7 @@ class Team:
                 if self.n_working == 0:
                     self.all_done.release()
 
+        self.shared[LEAVE] = 1
         self.n_working = n_threads - 1
         self.all_done.acquire(blocking=False)
         for k in range(n_threads - 1):

@@ -218,6 +218,32 @@ def test_the_parts_of_a_shared_batch_drop_what_the_whole_drops():
         torch.testing.assert_close(mean, tensor, rtol=1e-4, atol=1e-6)
 
 
+def test_bits_drawn_ahead_are_those_that_would_be_drawn(monkeypatch):
+    """Also where the stream starts anew, or somebody else draws from it, between two steps."""
+    monkeypatch.setattr("survtrace.threads.TOKENS_PER_THREAD", 1)
+
+    def train(network):
+        found, out = [], torch.empty(2, sum(p[0].numel() for p in network.parameters()))
+        network.train().seed_dropout(5)
+        for n_subjects in (40, 40, 40, 70, 40, 40):
+            subjects = draw_subjects(2, n_subjects)
+            found.append(ops.gradient(network, cohort, subjects, WEIGHT, out))
+            if len(found) == 2:
+                network.seed_dropout(6)
+            if len(found) == 5:
+                torch.rand(3, generator=network.generator)
+        return torch.stack(found), network.generator.get_state()
+
+    network = make_network()
+    cohort = make_cohort(network.shape)
+    with threads(3):
+        ours = train(network)
+    with ops.plain():
+        plain = train(network)
+    torch.testing.assert_close(ours[0], plain[0])
+    assert torch.equal(ours[1], plain[1])
+
+
 def test_a_subject_alone_gets_the_bits_it_gets_among_others():
     network = make_network().eval()
     cohort = make_cohort(network.shape)

@@ -5,6 +5,7 @@ Each function is one instruction of the processor, which no other thread can int
 
 from __future__ import annotations
 
+import os
 import platform
 from typing import Any
 
@@ -87,6 +88,24 @@ def pause(typing: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(), emit
+
+
+@intrinsic
+def rest(typing: Any, microseconds: Any) -> Any:
+    """Let the core do other work for so long or some more; do nothing where libc has no `usleep`.
+
+    Python's own `time.sleep` would have to be called, and ended, under the interpreter lock.
+    """
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if os.name == "posix":
+            whole = ir.IntType(32)
+            kind = ir.FunctionType(whole, [whole])
+            function = cgutils.get_or_insert_function(builder.module, kind, "usleep")
+            builder.call(function, [builder.trunc(args[0], whole)])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), emit
 
 
 @intrinsic

@@ -2,13 +2,12 @@
 
 Why not `run_in_threads` for every task: a thread of Python has to take the interpreter lock before
 and after each call, one thread after the other, and to wake a thread takes longer than many a task.
-Here a thread takes one task after the other in compiled code. When none is left it waits there, a
-fraction of a millisecond, for the tasks of the next operation; only then it goes to sleep.
+Here a thread takes one task after the other in compiled code. When none is left it waits there for
+the tasks of the next operation, some tens of milliseconds; only then it goes back to sleep.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -21,13 +20,16 @@ from survtrace.ops.cpu import atomic
 from survtrace.ops.cpu.compiling import kernel, part, piece
 from survtrace.ops.cpu.network import Integers, add_groups, run_group
 from survtrace.ops.cpu.update import update_range
-from survtrace.threads import take_team
+from survtrace.threads import LEAVE, take_team
 
 ADD_GROUPS, UPDATE = 3, 4  # more tasks, beside those of `network`
 # Places in the numbers that threads share, each in a line of the cache of its own.
-NEXT, DONE, MOST_PAUSES, FIRST_STATE, LINE = 0, 16, 32, 48, 16
+NEXT, DONE, FIRST_STATE, LINE = 0, 16, 48, 16
 ASLEEP, IDLE, BUSY = 0, 1, 2
-PATIENCE = 2**13  # pauses of an idle thread, some tens of nanoseconds each
+# An idle thread looks for work after each of so many pauses of some tens of nanoseconds, then after
+# each of so many rests of so many microseconds. Only then it goes back to Python, which is dear:
+# all threads need the interpreter lock to sleep and to wake up, one after the other.
+N_PAUSES, N_RESTS, REST = 2**13, 2**10, 30
 MOST_THREADS = 62  # as many bits as `_begin` has for them
 N_INTEGERS = len(Integers._fields)
 FIRST_ARRAY = 4 + N_INTEGERS
@@ -62,7 +64,6 @@ def run_tasks(
     shared, job = team.shared, team.job
     try:
         job[: len(numbers)] = numbers
-        shared[MOST_PAUSES] = PATIENCE
         asleep = _begin(shared, n_helpers)
         for k in range(n_helpers):
             if asleep >> k & 1:
@@ -85,9 +86,10 @@ def _compile() -> None:
 def _wait_for(shared: Any, n_helpers: int) -> None:
     """Wait until all have ended, also if Ctrl-C comes: nobody may write once the caller goes on."""
     interrupt: BaseException | None = None
-    while not _have_ended(shared, n_helpers):
+    while True:
         try:
-            time.sleep(2e-5)
+            if _have_ended(shared, n_helpers):
+                break
         except KeyboardInterrupt as error:
             interrupt = error
     if interrupt is not None:
@@ -99,6 +101,7 @@ def _begin(shared: Any, n_helpers: int) -> int:
     """Tell all helpers to begin, and the caller which of them are asleep, a bit for each."""
     atomic.write(shared, NEXT, 0)
     atomic.write(shared, DONE, 0)
+    atomic.write(shared, LEAVE, 0)
     asleep = 0
     for k in range(n_helpers):
         if atomic.exchange(shared, FIRST_STATE + k * LINE, BUSY) == ASLEEP:
@@ -108,11 +111,11 @@ def _begin(shared: Any, n_helpers: int) -> int:
 
 @kernel
 def _have_ended(shared: Any, n_helpers: int) -> bool:
-    """Wait a little for the helpers, and tell whether they have ended."""
-    for _ in range(PATIENCE):
+    """Wait a while for the helpers, and tell whether they have ended."""
+    for waited in range(N_PAUSES + N_RESTS):
         if atomic.read(shared, DONE) == n_helpers:
             return True
-        atomic.pause()
+        _idle(waited)
     return False
 
 
@@ -128,10 +131,20 @@ def _work(once: bool, me: int, shared: Any, job: Any) -> None:
             atomic.write(shared, state, IDLE)
             atomic.count(shared, DONE)
             waited = 0
-        atomic.pause()
+        _idle(waited)
         waited += 1
-        if waited > shared[MOST_PAUSES] and atomic.replace(shared, state, IDLE, ASLEEP):
+        enough = waited > N_PAUSES + N_RESTS or atomic.read(shared, LEAVE) == 1
+        if enough and atomic.replace(shared, state, IDLE, ASLEEP):
             return
+
+
+@piece
+def _idle(waited: int) -> None:
+    """Wait a moment; longer, and without the core, if it was waited for long already."""
+    if waited < N_PAUSES:
+        atomic.pause()
+    else:
+        atomic.rest(REST)
 
 
 @piece

@@ -6,6 +6,7 @@ while its numbers stay in the core's cache.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,6 +102,7 @@ def sizes_of(n: Integers) -> Any:
     )
 
 
+@cache
 def workspace_size(n: Integers) -> int:
     """Count the numbers of a thread's workspace."""
     return int(places_of(n, *sizes_of(n)).end)

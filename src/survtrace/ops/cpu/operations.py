@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils.weak import WeakIdKeyDictionary
 
 from survtrace.batch import Batch
@@ -32,6 +32,7 @@ NOTHING, NO_BITS = torch.empty(0), torch.empty(0, dtype=torch.int16)
 # gradients go when the tensor goes that they are added up in.
 _gradients = WeakIdKeyDictionary()
 _ahead = WeakIdKeyDictionary()  # random bits of a network's next step
+_known_parameters = WeakIdKeyDictionary()
 _this_thread = threading.local()
 
 
@@ -259,14 +260,28 @@ class _Work:
 
 def _flat(network: Network) -> Tensor:
     """All parameters, (member, parameter), without a copy where they are one tensor."""
-    parameters = [parameter.detach() for parameter in network.parameters()]
-    first, n = parameters[0], sum(parameter[0].numel() for parameter in parameters)
+    parameters, sizes = _parameters(network)
+    first, n = parameters[0].detach(), sum(sizes)
     place = first.data_ptr()
-    for parameter in parameters:
-        if parameter.data_ptr() != place or parameter.stride(0) != n:
-            return torch.cat([parameter.flatten(1) for parameter in parameters], dim=1)
-        place += 4 * parameter[0].numel()
+    apart = len(first) > 1 and first.stride(0) != n
+    for parameter, size in zip(parameters, sizes, strict=True):
+        if apart or parameter.data_ptr() != place:
+            return torch.cat([parameter.detach().flatten(1) for parameter in parameters], dim=1)
+        place += 4 * size
     return first.as_strided((len(first), n), (n, 1))
+
+
+def _parameters(network: Network) -> tuple[list[nn.Parameter], list[int]]:
+    """The parameters of a network, and how many numbers of each a member has.
+
+    They are remembered: to walk through all modules takes as long as many a task.
+    """
+    found: tuple[list[nn.Parameter], list[int]] | None = _known_parameters.get(network)
+    if found is None or found[0][0] is not network.embedding.table:
+        parameters = list(network.parameters())
+        found = parameters, [parameter.numel() // len(parameter) for parameter in parameters]
+        _known_parameters[network] = found
+    return found
 
 
 def _workspaces(n_threads: int, size: int) -> Tensor:
