@@ -174,14 +174,12 @@ def _enter_intervals(
 @part
 def _average(members: Any, mean: Any) -> None:
     """Write the mean over members of each number."""
-    mean[:] = members[0]
-    for m in range(1, len(members)):
-        for state in range(mean.shape[0]):
-            for t in range(mean.shape[1]):
-                mean[state, t] += members[m, state, t]
     for state in range(mean.shape[0]):
         for t in range(mean.shape[1]):
-            mean[state, t] /= len(members)
+            total = members[0, state, t]
+            for m in range(1, len(members)):
+                total += members[m, state, t]
+            mean[state, t] = total / len(members)
 
 
 @part
