@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -75,3 +77,38 @@ def test_tasks_name_rows_as_the_caller_does():
     with rows_named("line", first=2):
         run_in_threads(lambda k: names.__setitem__(k, row_name(k)), 8, 4)
     assert names == [f"line {k + 2}" for k in range(8)]
+
+
+FORK = """
+import os
+import subprocess
+import sys
+import numpy as np
+from survtrace import SurvTRACE
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(600, 3))
+y = {"event": rng.integers(0, 2, 600), "duration": rng.exponential(size=600) + 0.1}
+
+
+def fit_and_predict():
+    est = SurvTRACE(n_members=2, max_epochs=1, unknown_steps=5, random_state=0, verbose=False,
+                    device="cpu", n_threads=2).fit(X, y)
+    return est.predict(X)
+
+
+expected = fit_and_predict()
+child = os.fork()
+if child == 0:
+    os._exit(0 if np.array_equal(fit_and_predict(), expected) else 1)
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_process_forked_after_a_fit_in_several_threads_fits_the_same():
+    """Its child has none of the parent's threads, and must not wait for them."""
+    done = subprocess.run(
+        [sys.executable, "-c", FORK], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr

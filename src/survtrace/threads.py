@@ -18,6 +18,8 @@ TOKENS_PER_THREAD = 2**7
 FEW_THREADS = 4
 LEAVE = 32  # the place of the number that tells threads in compiled code to come back to Python
 _this_thread = threading.local()
+_had_several = False  # whether torch had more than one thread in this process
+_only_one = False  # whether it may have no more: a parent had several, and forked
 
 
 def automatic_threads(n_tokens: int) -> int:
@@ -37,8 +39,12 @@ def threads(n_threads: int | None, n_tokens: int = 0) -> Iterator[None]:
 
     None takes what suits work on ``n_tokens`` at a time.
     """
+    global _had_several
     before = torch.get_num_threads()
-    torch.set_num_threads(automatic_threads(n_tokens) if n_threads is None else n_threads)
+    n_threads = automatic_threads(n_tokens) if n_threads is None else n_threads
+    n_threads = 1 if _only_one else n_threads
+    _had_several = _had_several or n_threads > 1
+    torch.set_num_threads(n_threads)
     try:
         yield
     finally:
@@ -179,9 +185,12 @@ _team = Team()
 
 
 def _start_anew() -> None:
-    """Forget the threads: a forked child inherits their locks, but none of them."""
-    global _team
-    _team = Team()
+    """Forget the threads: a forked child inherits their locks, but none of them.
+
+    torch cannot start its threads anew, and would wait for those of the parent for ever.
+    """
+    global _team, _only_one
+    _team, _only_one = Team(), _only_one or _had_several
 
 
 if hasattr(os, "register_at_fork"):
