@@ -69,15 +69,15 @@ def run_in_threads(task: Callable[[int], None], n_tasks: int, n_threads: int) ->
     [0, 1, 4, 9]
     """
     n_threads = min(n_threads, n_tasks)
-    team = take_team(n_threads - 1) if n_threads > 1 else None
-    if team is None:
+    pool = take_pool(n_threads - 1) if n_threads > 1 else None
+    if pool is None:
         for k in range(n_tasks):
             task(k)
         return
     try:
-        team.run(task, n_tasks, n_threads)
+        pool.run(task, n_tasks, n_threads)
     finally:
-        team.turn.release()
+        pool.turn.release()
 
 
 def run_in_all_threads(task: Callable[[int], None], n_tasks: int) -> None:
@@ -90,18 +90,18 @@ def run_in_few_threads(task: Callable[[int], None], n_tasks: int) -> None:
     run_in_threads(task, n_tasks, min(FEW_THREADS, torch.get_num_threads()))
 
 
-def take_team(n_threads: int) -> Team | None:
+def take_pool(n_threads: int) -> Pool | None:
     """Take hold of so many other threads; None if the caller is one, or if another has them.
 
     Who has taken them releases ``turn`` in the end.
     """
-    if getattr(_this_thread, "is_worker", False) or not _team.turn.acquire(blocking=False):
+    if getattr(_this_thread, "is_worker", False) or not _pool.turn.acquire(blocking=False):
         return None
-    _team.hire(n_threads)
-    return _team
+    _pool.start(n_threads)
+    return _pool
 
 
-class Team:
+class Pool:
     """Threads that are started once, and sleep while there is no work.
 
     Why not `ThreadPoolExecutor`: with sixteen threads it takes as long to hand work out and to
@@ -117,7 +117,7 @@ class Team:
         # Numbers by which compiled code shares tasks (see `ops.cpu.jobs`).
         self.shared, self.job = (np.zeros(2**k, np.int64) for k in (14, 8))
 
-    def hire(self, n_threads: int) -> None:
+    def start(self, n_threads: int) -> None:
         """Start threads until there are so many."""
         for k in range(len(self.wake), n_threads):
             wake = threading.Lock()
@@ -125,7 +125,7 @@ class Team:
             self.wake.append(wake)
             self.work.append(())
             name = f"survtrace-{k}"
-            threading.Thread(target=self._serve, args=(k,), name=name, daemon=True).start()
+            threading.Thread(target=self._wait_for_calls, args=(k,), name=name, daemon=True).start()
 
     def call(self, k: int, *work: Any) -> None:
         """Wake thread k to call a function."""
@@ -172,7 +172,7 @@ class Team:
         if errors:
             raise errors[min(errors)]
 
-    def _serve(self, k: int) -> None:
+    def _wait_for_calls(self, k: int) -> None:
         _this_thread.is_worker = True
         torch.set_num_threads(1)
         while True:
@@ -181,7 +181,7 @@ class Team:
             function(*arguments)
 
 
-_team = Team()
+_pool = Pool()
 
 
 def _start_anew() -> None:
@@ -189,8 +189,8 @@ def _start_anew() -> None:
 
     torch cannot start its threads anew, and would wait for those of the parent for ever.
     """
-    global _team, _only_one
-    _team, _only_one = Team(), _only_one or _had_several
+    global _pool, _only_one
+    _pool, _only_one = Pool(), _only_one or _had_several
 
 
 if hasattr(os, "register_at_fork"):

@@ -140,7 +140,7 @@ def test_what_is_said_of_a_table_is_the_same_whatever_the_threads(
 
 
 def test_one_subject_wakes_no_thread(fitted_three, three_causes, monkeypatch):
-    monkeypatch.setattr(threads, "_team", None)  # which would be called
+    monkeypatch.setattr(threads, "_pool", None)  # which would be called
     fitted_three.set_params(n_threads=None)
     try:
         with threads.threads(8):

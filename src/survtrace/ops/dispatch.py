@@ -97,12 +97,10 @@ def update(
     clip_norm: float,
 ) -> None:
     """Clip each member's gradient, take a step of AdamW and update the running average."""
-    moments = optimiser.state.get(flat_parameters)
-    obstacle = None if moments else "the first step of an optimiser sets up its moments"
+    moments, settings = optimiser.state.get(flat_parameters), optimiser.param_groups[0]
+    obstacle = None if moments else "the first step of torch's own AdamW sets up its moments"
     if kernel := find_kernel("update", flat_parameters, obstacle):
-        kernel(
-            flat_parameters.data, gradient, moments, optimiser.param_groups[0], average, clip_norm
-        )
+        kernel(flat_parameters.data, gradient, moments, settings, average, clip_norm)
         return
     clip_by_member(gradient, clip_norm)
     optimiser.step()

@@ -8,7 +8,7 @@ import torch
 from numba import njit
 
 from survtrace.ops.cpu import atomic, jobs
-from survtrace.threads import _team, run_in_threads
+from survtrace.threads import _pool, run_in_threads
 
 SIZE, N = 50, 1007
 
@@ -61,10 +61,10 @@ def test_threads_that_nobody_needs_go_to_sleep():
     add_up(3)
     states = jobs.FIRST_STATE + jobs.LINE * np.arange(2)
     for _ in range(200):
-        if (_team.shared[states] == jobs.ASLEEP).all():
+        if (_pool.shared[states] == jobs.ASLEEP).all():
             break
         threading.Event().wait(0.05)
-    assert (_team.shared[states] == jobs.ASLEEP).all()
+    assert (_pool.shared[states] == jobs.ASLEEP).all()
     torch.testing.assert_close(add_up(3), EXPECTED)
 
 

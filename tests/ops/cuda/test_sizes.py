@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from survtrace.ops.inputs import flat_parameters
 from survtrace.training.flat_parameters import gather_parameters, release
 
 GPU = torch.device("cuda")
@@ -30,12 +31,12 @@ def test_parameters_are_counted_as_the_network_has_them(make_network, sizes, cha
     assert counted.n_heads == sum(counts[names.index("representation.align.bias") + 1 :])
 
 
-def test_parameters_side_by_side_are_not_copied(make_network, sizes):
+def test_parameters_side_by_side_are_not_copied(make_network):
     network = make_network()
-    flat = sizes.flat_parameters(network)
+    flat = flat_parameters(network)
     assert flat.data_ptr() == network.embedding.table.data_ptr()
     release(network, flat)
-    apart = sizes.flat_parameters(network)
+    apart = flat_parameters(network)
     assert torch.equal(apart, flat)
     assert apart.data_ptr() != network.embedding.table.data_ptr()
     assert torch.equal(gather_parameters(network), flat)

@@ -98,16 +98,15 @@ def _version(package: str) -> str | None:
 def _reasons(est: SurvTRACE, device: torch.device) -> dict[str, str | None]:
     """Why each operation of such an estimator would run in its plain form on a device."""
     from survtrace import ops
-    from survtrace.network.assembly import Shape
+    from survtrace.training.fit import network_shape
 
-    sizes = ("n_members", "n_intervals", "width", "depth", "n_heads", "hidden", "head_depth")
-    rest = ("token_bias", "proportional", "dropout", "attention_dropout", "token_dropout")
-    shape = Shape(
+    shape = network_shape(
+        est,
         n_rows=2 * N_TOKENS,
         n_tokens=N_TOKENS,
         n_causes=1,
+        n_intervals=est.n_intervals,
         silent_rows=(),
-        **{name: getattr(est, name) for name in (*sizes, *rest, "head_dropout")},
     )
     return ops.reasons_for_plain(device, shape)
 

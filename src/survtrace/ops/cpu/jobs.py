@@ -20,7 +20,7 @@ from survtrace.ops.cpu import atomic
 from survtrace.ops.cpu.compiling import kernel, part, piece
 from survtrace.ops.cpu.network import Integers, add_groups, run_group
 from survtrace.ops.cpu.update import update_range
-from survtrace.threads import LEAVE, take_team
+from survtrace.threads import LEAVE, take_pool
 
 ADD_GROUPS, UPDATE = 3, 4  # more tasks, beside those of `network`
 # Places in the numbers that threads share, each in a line of the cache of its own.
@@ -57,24 +57,24 @@ def run_tasks(
     for array in arrays:
         numbers += (array.data_ptr(), array.numel())
     n_helpers = min(n_threads, n_tasks, MOST_THREADS) - 1
-    team = take_team(n_helpers) if n_helpers > 0 else None
-    if team is None:
+    pool = take_pool(n_helpers) if n_helpers > 0 else None
+    if pool is None:
         _work(True, 0, np.zeros(FIRST_STATE, np.int64), np.array(numbers, np.int64))
         return
-    shared, job = team.shared, team.job
+    shared, job = pool.shared, pool.job
     try:
         job[: len(numbers)] = numbers
         asleep = _begin(shared, n_helpers)
         for k in range(n_helpers):
             if asleep >> k & 1:
-                team.call(k, _work, False, k, shared, job)
+                pool.call(k, _work, False, k, shared, job)
         try:
             meanwhile()
             _work(True, n_helpers, shared, job)
         finally:
             _wait_for(shared, n_helpers)
     finally:
-        team.turn.release()
+        pool.turn.release()
 
 
 @cache

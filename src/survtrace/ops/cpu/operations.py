@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
 from survtrace.batch import Batch
@@ -20,19 +20,18 @@ from survtrace.network.assembly import Network, Shape
 from survtrace.ops.cpu.jobs import ADD_GROUPS, UPDATE, run_tasks
 from survtrace.ops.cpu.network import GRADIENT, LOGITS, LOSS, Integers, workspace_size
 from survtrace.ops.cpu.update import RANGE
+from survtrace.ops.inputs import DropoutBits, draw_bits, flat_parameters
 from survtrace.threads import automatic_threads
 
 BLOCK, N_GROUPS, SMALLEST_GROUP, LARGEST_OF_LOGITS = 16, 16, 32, 256
 SUMMED = 2**12  # parameters whose sum over groups one task takes
 PARAMETERS_PER_TOKEN = 128  # so many are updated while a token goes through the network and back
-CPU = torch.device("cpu")
 TYPES = {"rows": torch.int32, "interval": torch.int64, "event": torch.int64}
-NOTHING, NO_BITS = torch.empty(0), torch.empty(0, dtype=torch.int16)
+NOTHING, NO_DROPOUT = torch.empty(0), DropoutBits()
 # Memory is used again in every step: fresh memory costs a page fault for every 4 KiB. The groups'
 # gradients go when the tensor goes that they are added up in.
 _gradients = WeakIdKeyDictionary()
 _ahead = WeakIdKeyDictionary()  # random bits of a network's next step
-_known_parameters = WeakIdKeyDictionary()
 _this_thread = threading.local()
 
 
@@ -123,47 +122,16 @@ def update(
     )
 
 
-class _Dropout(NamedTuple):
-    """Random bits of all subjects, and the thresholds below which a number is kept."""
-
-    token_bits: Tensor = NO_BITS
-    shared_bits: Tensor = NO_BITS
-    inner_bits: Tensor = NO_BITS
-    token_threshold: int = 0
-    head_threshold: int = 0
-    scale: float = 1.0
-
-
-NO_DROPOUT = _Dropout()
-
-
-def _draw(network: Network, n_subjects: int) -> _Dropout:
-    """Draw the bits in the order of the plain form: tokens, representation, inner layers."""
-    shape, drawn = network.shape, NO_DROPOUT
-    if not network.token_dropout.inactive:
-        bits, threshold = network.token_dropout.draw((n_subjects, shape.n_tokens), CPU)
-        drawn = drawn._replace(token_bits=bits, token_threshold=threshold)
-    dropout = network.head_dropout
-    if not dropout.inactive:
-        bits, threshold = dropout.draw((n_subjects, shape.hidden), CPU)
-        scale = 1 / (1 - dropout.probability)
-        drawn = drawn._replace(shared_bits=bits, head_threshold=threshold, scale=scale)
-        if shape.head_depth == 2:
-            bits, _ = dropout.draw((n_subjects, (shape.n_causes + 2) * shape.hidden), CPU)
-            drawn = drawn._replace(inner_bits=bits)
-    return drawn
-
-
 class _Ahead(NamedTuple):
     """Bits drawn before their step, the step's size, and the generator's state before and after."""
 
     size: tuple[Any, ...]
     before: Tensor
     after: Tensor
-    bits: _Dropout
+    bits: DropoutBits
 
 
-def _take_bits(network: Network, n_subjects: int) -> _Dropout:
+def _take_bits(network: Network, n_subjects: int) -> DropoutBits:
     """Take the bits that were drawn ahead, if they are those that would be drawn now."""
     ahead: _Ahead | None = _ahead.pop(network, None)
     if ahead is not None and network.generator is not None:
@@ -171,7 +139,7 @@ def _take_bits(network: Network, n_subjects: int) -> _Dropout:
         if ahead.size == now and torch.equal(network.generator.get_state(), ahead.before):
             network.generator.set_state(ahead.after)
             return ahead.bits
-    return _draw(network, n_subjects)
+    return draw_bits(network, n_subjects)
 
 
 def _draw_ahead(network: Network, n_subjects: int) -> None:
@@ -184,7 +152,7 @@ def _draw_ahead(network: Network, n_subjects: int) -> None:
     if generator is None or not network.training:
         return
     before = generator.get_state()
-    bits = _draw(network, n_subjects)
+    bits = draw_bits(network, n_subjects)
     size = (n_subjects, network.head_dropout.part, network.training)
     _ahead[network] = _Ahead(size, before, generator.get_state(), bits)
     generator.set_state(before)
@@ -194,11 +162,11 @@ class _Work:
     """A network and the subjects that each of its members sees, cut into groups."""
 
     def __init__(
-        self, task: int, network: Network, subjects: Tensor, dropout: _Dropout = NO_DROPOUT
+        self, task: int, network: Network, subjects: Tensor, bits: DropoutBits = NO_DROPOUT
     ) -> None:
         shape = network.shape
-        self.network, self.dropout = network, dropout
-        self.parameters = _flat(network)
+        self.network, self.bits = network, bits
+        self.parameters = flat_parameters(network)
         self.subjects = subjects.contiguous()
         n_members, n_subjects = subjects.shape
         group_size = max(SMALLEST_GROUP, -(-n_subjects // (N_GROUPS * BLOCK)) * BLOCK)
@@ -223,8 +191,8 @@ class _Work:
             n_subjects=n_subjects,
             group_size=group_size,
             n_groups=self.n_groups,
-            token_threshold=dropout.token_threshold,
-            head_threshold=dropout.head_threshold,
+            token_threshold=bits.token_threshold,
+            head_threshold=bits.threshold,
         )
 
     def run(
@@ -237,8 +205,8 @@ class _Work:
     ) -> Tensor:
         """Run all groups of all members and add up their losses, (part, member)."""
         parts = torch.zeros(self.n_tasks, 3, dtype=torch.float64)
-        shape, bits = self.network.shape, self.dropout[:3]
-        floats = (shape.proportional, self.dropout.scale, *task_weight)
+        shape, bits = self.network.shape, self.bits[:3]
+        floats = (shape.proportional, self.bits.scale, *task_weight)
         columns = [
             column.to(TYPES.get(name, torch.float32)).contiguous()
             for name, column in zip(Batch._fields, cohort, strict=True)
@@ -256,32 +224,6 @@ class _Work:
         )
         by_member = parts.view(-1, self.n_groups, 3).sum(1)
         return by_member.T.to(torch.float32).contiguous()
-
-
-def _flat(network: Network) -> Tensor:
-    """All parameters, (member, parameter), without a copy where they are one tensor."""
-    parameters, sizes = _parameters(network)
-    first, n = parameters[0].detach(), sum(sizes)
-    place = first.data_ptr()
-    apart = len(first) > 1 and first.stride(0) != n
-    for parameter, size in zip(parameters, sizes, strict=True):
-        if apart or parameter.data_ptr() != place:
-            return torch.cat([parameter.detach().flatten(1) for parameter in parameters], dim=1)
-        place += 4 * size
-    return first.as_strided((len(first), n), (n, 1))
-
-
-def _parameters(network: Network) -> tuple[list[nn.Parameter], list[int]]:
-    """The parameters of a network, and how many numbers of each a member has.
-
-    They are remembered: to walk through all modules takes as long as many a task.
-    """
-    found: tuple[list[nn.Parameter], list[int]] | None = _known_parameters.get(network)
-    if found is None or found[0][0] is not network.embedding.table:
-        parameters = list(network.parameters())
-        found = parameters, [parameter.numel() // len(parameter) for parameter in parameters]
-        _known_parameters[network] = found
-    return found
 
 
 def _workspaces(n_threads: int, size: int) -> Tensor:

@@ -19,8 +19,9 @@ from survtrace.ops.cuda.launches import (
     logits_launches,
     survival_launches,
 )
-from survtrace.ops.cuda.sizes import flat_parameters, sizes_of, why_not_sizes
+from survtrace.ops.cuda.sizes import sizes_of, why_not_sizes
 from survtrace.ops.cuda.update import update_launches
+from survtrace.ops.inputs import draw_bits, flat_parameters
 
 LARGEST = 2**30  # numbers of a member's tokens, which kernels count in 32 bits
 
@@ -89,25 +90,20 @@ def update(
 
 
 def draw(network: Network, n_subjects: int) -> Dropped:
-    """Draw the random bits of a step, as the plain form does: tokens, representation, inner."""
-    shape, device = network.shape, network.device
-    dropped = keep_all(network.embedding.table)
-    if not network.token_dropout.inactive:
-        bits, threshold = network.token_dropout.draw((n_subjects, shape.n_tokens), device)
-        dropped = dropped._replace(tokens=bits, token_threshold=threshold, active=(True, False))
-    if not network.head_dropout.inactive:
-        bits, threshold = network.head_dropout.draw((n_subjects, shape.hidden), device)
+    """Draw the random bits of a step, as the plain form does."""
+    drawn, dropped = draw_bits(network, n_subjects), keep_all(network.embedding.table)
+    if drawn.tokens.numel():
         dropped = dropped._replace(
-            representation=bits,
-            inner=bits,
-            threshold=threshold,
-            scale=1 / (1 - shape.head_dropout),
+            tokens=drawn.tokens, token_threshold=drawn.token_threshold, active=(True, False)
+        )
+    if drawn.representation.numel():
+        dropped = dropped._replace(
+            representation=drawn.representation,
+            inner=drawn.inner if drawn.inner.numel() else drawn.representation,
+            threshold=drawn.threshold,
+            scale=drawn.scale,
             active=(dropped.active[0], True),
         )
-        if shape.head_depth == 2:
-            n_units = (shape.n_causes + 2) * shape.hidden
-            bits, _ = network.head_dropout.draw((n_subjects, n_units), device)
-            dropped = dropped._replace(inner=bits)
     return dropped
 
 

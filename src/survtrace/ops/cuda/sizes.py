@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-import torch
 import triton
-from torch import Tensor, nn
 
 from survtrace.network.assembly import Shape
 
@@ -90,20 +88,3 @@ def why_not_sizes(shape: Shape) -> str | None:
     if shape.n_tokens > LARGEST_TILE:
         return f"a tile has room for {LARGEST_TILE} tokens; got {shape.n_tokens}"
     return None
-
-
-def flat_parameters(network: nn.Module) -> Tensor:
-    """All parameters, (member, parameter): the tensor they are views of, or else a copy."""
-    parameters = list(network.parameters())
-    first, n_members = parameters[0], len(parameters[0])
-    n_parameters = sum(parameter.numel() for parameter in parameters) // n_members
-    storage, place = first.untyped_storage().data_ptr(), first.data_ptr()
-    for parameter in parameters:
-        if (
-            parameter.data_ptr() != place
-            or parameter.untyped_storage().data_ptr() != storage
-            or (n_members > 1 and parameter.stride(0) != n_parameters)
-        ):
-            return torch.cat([p.detach().flatten(1) for p in parameters], dim=1)
-        place += 4 * (parameter.numel() // n_members)
-    return first.detach().as_strided((n_members, n_parameters), (n_parameters, 1))
