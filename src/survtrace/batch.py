@@ -10,7 +10,9 @@ from torch import Tensor
 class Batch(NamedTuple):
     """Everything a step needs to know of each subject; indexing with (member, row) makes a batch.
 
-    ``weight`` is the sample weight (mean 1), ``ips`` the weight of each cause's loss.
+    A subject is exposed from its entry to the fraction of the interval in which it left. ``weight``
+    is the sample weight (mean 1), ``ips`` the weight of each cause's loss. ``whole`` is 1 where a
+    row is all of a subject's time from 0 on, else 0: auxiliary tasks leave such a row out.
     """
 
     rows: Int[Tensor, "*subject token"]
@@ -21,6 +23,9 @@ class Batch(NamedTuple):
     stay: Float[Tensor, "*subject"]
     weight: Float[Tensor, "*subject"]
     ips: Float[Tensor, "*subject cause"]
+    entry_interval: Int[Tensor, "*subject"]
+    entry_fraction: Float[Tensor, "*subject"]
+    whole: Float[Tensor, "*subject"]
 
     def take(self, subjects: Int[Tensor, "member row"]) -> "Batch":
         """Take the batch in which member m sees the subjects of row m."""

@@ -18,7 +18,12 @@ from survtrace.tables.outcome.time_grid import StayScale, end_follow_up, locate
 
 Columns = dict[str, NDArray[Any]]
 # The types of tensors; every column that is not named here holds floats.
-TYPES: dict[str, Any] = {"rows": np.int32, "interval": np.int64, "event": np.int64}
+TYPES: dict[str, Any] = {
+    "rows": np.int32,
+    "interval": np.int64,
+    "event": np.int64,
+    "entry_interval": np.int64,
+}
 
 
 @dataclass(frozen=True)
@@ -35,9 +40,10 @@ class Layout:
     n_causes: int
     stay: StayScale
     weight: float | None = None
+    has_entry: bool = False
 
     def columns(self, encoded: Encoded, outcome: Outcome, weight: NDArray[np.float64]) -> Columns:
-        """Compute every column of a batch that is not 1 for everybody."""
+        """Compute every column of a batch that is not the same for everybody."""
         ended = end_follow_up(outcome, self.cuts[-1])
         interval, fraction = locate(ended.duration, self.cuts)
         columns: Columns = {
@@ -48,15 +54,25 @@ class Layout:
             "event": ended.event,
             "stay": self.stay.standardise(outcome.duration),
         }
+        if ended.entry is not None:
+            columns["entry_interval"], columns["entry_fraction"] = locate(ended.entry, self.cuts)
+            columns["whole"] = outcome.is_whole
         if self.weight is not None:
             columns["weight"] = weight / self.weight
         return _typed(columns)
 
     def tensors(self, columns: Columns) -> Batch:
-        """Columns as the tensors of a batch; those that are missing are 1 for everybody."""
+        """Columns as the tensors of a batch; those that are missing are the same for everybody."""
         n_subjects = len(columns["event"])
-        ones = {"weight": np.ones(n_subjects), "ips": np.ones((n_subjects, self.n_causes))}
-        typed = _typed({**ones, **columns})
+        ones, zeros = np.ones(n_subjects), np.zeros(n_subjects)
+        constant = {
+            "weight": ones,
+            "ips": np.ones((n_subjects, self.n_causes)),
+            "entry_interval": zeros,
+            "entry_fraction": zeros,
+            "whole": ones,
+        }
+        typed = _typed({**constant, **columns})
         return Batch(**{name: torch.from_numpy(column) for name, column in typed.items()})
 
     @cached_property
@@ -67,9 +83,12 @@ class Layout:
             "rows": (np.min_scalar_type(most_rows - 1), (len(self.encoding.columns),)),
             "values": (np.float32, (len(self._numerical),)),
             "interval": (np.min_scalar_type(len(self.cuts)),),
+            "entry_interval": (np.min_scalar_type(len(self.cuts)),),
             "event": (np.min_scalar_type(self.n_causes),),
         }
-        constant = ("ips",) if self.weight is not None else ("ips", "weight")
+        constant: tuple[str, ...] = ("ips",) if self.weight is not None else ("ips", "weight")
+        if not self.has_entry:
+            constant += ("entry_interval", "entry_fraction", "whole")
         names = [name for name in Batch._fields if name not in constant]
         return np.dtype([(name, *small.get(name, (np.float32,))) for name in names])
 

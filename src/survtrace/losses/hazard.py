@@ -31,16 +31,38 @@ def exposure(
     return torch.where(numbers == place, fraction.unsqueeze(-1), lived)
 
 
+def lived_through(
+    entry_interval: Int[Tensor, "*batch"],
+    entry_fraction: Float[Tensor, "*batch"],
+    interval: Int[Tensor, "*batch"],
+    fraction: Float[Tensor, "*batch"],
+    n_intervals: int,
+) -> Float[Tensor, "*batch interval"]:
+    """How much of each interval a subject lived through between its entry and its exit.
+
+    Examples
+    --------
+    >>> half, quarter = torch.tensor([0.5]), torch.tensor([0.25])
+    >>> lived_through(torch.tensor([0]), half, torch.tensor([1]), quarter, n_intervals=3)
+    tensor([[0.5000, 0.2500, 0.0000]])
+    """
+    before_exit = exposure(interval, fraction, n_intervals)
+    return before_exit - exposure(entry_interval, entry_fraction, n_intervals)
+
+
 def negative_log_likelihood(
     logits: Float[Tensor, "*batch cause interval"],
     interval: Int[Tensor, "*batch"],
     fraction: Float[Tensor, "*batch"],
     event: Int[Tensor, "*batch"],
+    entry_interval: Int[Tensor, "*batch"] | None = None,
+    entry_fraction: Float[Tensor, "*batch"] | None = None,
 ) -> Float[Tensor, "*batch cause"]:
     """Loss l_ik of subject i for cause k; summed over causes it is the full likelihood.
 
     Minus the log hazard of the interval in which the cause struck, plus the cumulative hazard
-    survived. The log length of that interval is left out: it does not depend on the network.
+    survived since entry (None: the first cut), before which no event could have been seen. The log
+    length of that interval is left out: it does not depend on the network.
 
     Examples
     --------
@@ -52,6 +74,8 @@ def negative_log_likelihood(
     """
     n_causes, n_intervals = logits.shape[-2:]
     lived = exposure(interval, fraction, n_intervals).unsqueeze(-2)
+    if entry_interval is not None and entry_fraction is not None:
+        lived = lived - exposure(entry_interval, entry_fraction, n_intervals).unsqueeze(-2)
     # NOTE[PAPER eq. 16]: the paper prints a sum of exp(-hazard); the likelihood sums hazards.
     survived = (softplus(logits) * lived).sum(-1)
     at_event = logits.gather(-1, interval[..., None, None].expand(*logits.shape[:-1], 1))

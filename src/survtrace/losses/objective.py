@@ -35,7 +35,14 @@ def survival_loss(
     cause_logits: Float[Tensor, "member subject cause interval"], batch: Batch
 ) -> Float[Tensor, " member"]:
     """Mean over subjects of the weighted likelihood, all causes summed (eq. 18, 19)."""
-    losses = negative_log_likelihood(cause_logits, batch.interval, batch.fraction, batch.event)
+    losses = negative_log_likelihood(
+        cause_logits,
+        batch.interval,
+        batch.fraction,
+        batch.event,
+        batch.entry_interval,
+        batch.entry_fraction,
+    )
     return ((losses * batch.ips).sum(-1) * batch.weight).mean(-1)
 
 
@@ -46,8 +53,13 @@ def objective(
     batch: Batch,
     task_weight: Float[Tensor, " part"],
 ) -> Float[Tensor, "part member"]:
-    """Each member's survival, mortality and stay loss, weighted."""
-    mortality = (mortality_loss(mortality_logit, batch.event) * batch.weight).mean(-1)
-    stay = (stay_loss(predicted_stay, batch.stay) * batch.weight).mean(-1)
+    """Each member's survival, mortality and stay loss, weighted.
+
+    What becomes of a subject until its end, and how long that takes, can be asked only of a row
+    that is the whole of its time.
+    """
+    weight = batch.weight * batch.whole
+    mortality = (mortality_loss(mortality_logit, batch.event) * weight).mean(-1)
+    stay = (stay_loss(predicted_stay, batch.stay) * weight).mean(-1)
     parts = torch.stack([survival_loss(cause_logits, batch), mortality, stay])
     return parts * task_weight.unsqueeze(1)

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from survtrace import ops
 from survtrace.cohort.batch_source import MemorySource
-from survtrace.losses.hazard import exposure
+from survtrace.losses.hazard import lived_through
 from survtrace.network.assembly import Network
 
 
@@ -19,7 +19,8 @@ def recalibrate(network: Network, batch_source: MemorySource) -> None:
     for subjects in torch.split(batch_source.training_rows, batch_source.chunk, dim=1):
         batch = batch_source.cohort.take(subjects)
         logits = ops.cause_logits(network, batch.rows, batch.values)
-        lived = exposure(batch.interval, batch.fraction, n_intervals) * batch.weight.unsqueeze(-1)
+        ends = batch.entry_interval, batch.entry_fraction, batch.interval, batch.fraction
+        lived = lived_through(*ends, n_intervals) * batch.weight.unsqueeze(-1)
         hazard = torch.nn.functional.softplus(logits)
         expected += torch.einsum("mski,msi->mki", hazard, lived)
         observed += count_events(batch.interval, batch.event, batch.weight, n_causes, n_intervals)

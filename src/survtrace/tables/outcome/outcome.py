@@ -38,15 +38,39 @@ UNKNOWN_DURATIONS = (99, 888, 999, 8888, 9999, 88888, 99999, 999999)
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What ended each subject's follow-up, and when."""
+    """What ended each subject's follow-up, and when.
 
-    duration: NDArray[np.float64]  # length of follow-up, positive
+    With ``entry`` a row is under observation from entry (exclusive) to duration (inclusive), both
+    counted from the same origin. With ``id`` a subject may have several rows, in the order of
+    time, that do not overlap; all but its last one go on.
+    """
+
+    duration: NDArray[np.float64]  # when follow-up ended, positive
     event: NDArray[np.int64]  # 0 for a censored subject, k for the k-th label of ``causes``
     causes: tuple[Any, ...]  # the labels of causes 1..K, sorted
     censored: tuple[Any, ...] = ()  # the labels that meant censored
+    entry: NDArray[np.float64] | None = None  # when observation began; None: at 0 for everybody
+    id: NDArray[np.int64] | None = None  # number of the row's subject; None: one row each
+    goes_on: NDArray[np.bool_] | None = None  # whether the subject has a later row, by ``id``
+
+    def __post_init__(self) -> None:
+        if self.id is not None and self.goes_on is None:
+            object.__setattr__(self, "goes_on", has_later_row(self.id, self.duration))
 
     def __len__(self) -> int:
         return len(self.duration)
+
+    @property
+    def is_start_stop(self) -> bool:
+        """Whether any subject has more than one row."""
+        return self.goes_on is not None and bool(self.goes_on.any())
+
+    @property
+    def is_whole(self) -> NDArray[np.bool_]:
+        """Mark the rows that are all of a subject's time, from 0 to its end."""
+        nobody = np.zeros(len(self), dtype=bool)
+        late = nobody if self.entry is None else self.entry > 0
+        return np.asarray(~(late | (nobody if self.goes_on is None else self.goes_on)))
 
     @property
     def is_empty(self) -> NDArray[np.bool_]:
@@ -61,7 +85,10 @@ class Outcome:
 
     def take(self, subjects: NDArray[Any]) -> Outcome:
         """Select some of the subjects, by number or mask."""
-        return replace(self, duration=self.duration[subjects], event=self.event[subjects])
+        columns = ("duration", "event", "entry", "id", "goes_on")
+        given = {name: getattr(self, name) for name in columns}
+        taken = {name: None if each is None else each[subjects] for name, each in given.items()}
+        return replace(self, **taken)
 
     def cause_number(self, cause: Any) -> int:
         """Look up the number 1..K of a cause by its label."""
@@ -198,6 +225,49 @@ def read_labels(y: Any, censored: Any = None, first_row: int = 0) -> EventLabels
     codes, labels = _checked_labels(events, censored, first_row)
     duration = checked_durations(durations, first_row)
     return EventLabels(codes, labels, duration, _count(codes, labels, duration))
+
+
+def has_later_row(id: NDArray[np.int64], duration: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Mark the rows after which the same subject has another.
+
+    Examples
+    --------
+    >>> has_later_row(np.array([7, 7, 8]), np.array([1.0, 4.0, 2.0])).tolist()
+    [True, False, False]
+    """
+    order = np.lexsort((duration, id))
+    same = id[order][1:] == id[order][:-1]
+    later = np.zeros(len(id), dtype=bool)
+    later[order[:-1][same]] = True
+    return later
+
+
+def join_rows(outcome: Outcome) -> tuple[Outcome, NDArray[np.int64]]:
+    """Join the rows of a subject that touch: one row for each time under observation.
+
+    Also return the number of the joined row for each row. A gap between two rows of a subject is
+    left: it leaves observation and enters again.
+
+    Examples
+    --------
+    >>> cut = Outcome(np.array([1.0, 4.0, 2.0]), np.array([0, 1, 0]), (1,),
+    ...               entry=np.array([0.0, 1.0, 0.5]), id=np.array([7, 7, 8]))
+    >>> joined, place = join_rows(cut)
+    >>> joined.entry.tolist(), joined.duration.tolist(), joined.event.tolist(), place.tolist()
+    ([0.0, 0.5], [4.0, 2.0], [1, 0], [0, 0, 1])
+    """
+    n = len(outcome)
+    if outcome.id is None or outcome.entry is None or not outcome.is_start_stop:
+        return outcome, np.arange(n)
+    order = np.lexsort((outcome.duration, outcome.id))
+    id, entry, duration = (a[order] for a in (outcome.id, outcome.entry, outcome.duration))
+    touches = (id[1:] == id[:-1]) & (entry[1:] == duration[:-1])
+    first = np.append(True, ~touches)
+    last = np.append(~touches, True)
+    place = np.empty(n, dtype=np.int64)
+    place[order] = np.cumsum(first) - 1
+    joined = replace(outcome.take(order[last]), entry=entry[first])
+    return joined, place
 
 
 def informative(outcome: Outcome) -> NDArray[np.bool_]:

@@ -29,7 +29,8 @@ def choose_cuts(
     and ``learned`` those of the training rows, of which ``trained_on`` may be a sample.
     """
     cuts = quantile_cuts(trained_on, n_intervals)  # refuses a cohort without events
-    cuts = cuts if grid is None else grid
+    if grid is not None:
+        cuts = np.append(cuts[0], grid[grid > cuts[0]])
     before, after = trained_on.n_events, end_follow_up(trained_on, cuts[-1]).n_events
     if not any(after.values()):
         raise DataError(
@@ -45,9 +46,10 @@ def choose_cuts(
 
 
 def quantile_cuts(outcome: Outcome, n_intervals: int) -> NDArray[np.float64]:
-    """Place cut points 0 = c_0 < .. < c_m at even quantiles of the event times.
+    """Place cut points c_0 < .. < c_m at even quantiles of the event times.
 
-    Tied event times can leave fewer than ``n_intervals`` intervals.
+    The first is 0 or the earliest entry, before which nobody was observed. Tied event times can
+    leave fewer than ``n_intervals`` intervals.
 
     Examples
     --------
@@ -66,7 +68,8 @@ def quantile_cuts(outcome: Outcome, n_intervals: int) -> NDArray[np.float64]:
             f"{seen} censored=... in Surv.from_arrays.", in_command=f"{seen} --censored LABEL."
         )
     quantiles = np.quantile(event_times, np.linspace(0, 1, n_intervals + 1)[1:])
-    return np.unique(np.concatenate([[0.0], quantiles]))
+    start = 0.0 if outcome.entry is None else outcome.entry.min()
+    return np.unique(np.concatenate([[start], quantiles]))
 
 
 def checked_cuts(time_grid: ArrayLike) -> NDArray[np.float64]:
@@ -108,7 +111,8 @@ def end_follow_up(outcome: Outcome, end: float) -> Outcome:
     """
     late = outcome.duration > end
     event, duration = np.where(late, 0, outcome.event), np.minimum(outcome.duration, end)
-    return replace(outcome, duration=duration, event=event)
+    entry = None if outcome.entry is None else np.minimum(outcome.entry, end)
+    return replace(outcome, duration=duration, event=event, entry=entry)
 
 
 class StayScale(NamedTuple):
