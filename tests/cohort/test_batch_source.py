@@ -19,6 +19,9 @@ def some_cohort(n_subjects, n_causes=2, n_tokens=3):
         stay=torch.rand(n_subjects),
         weight=torch.ones(n_subjects),
         ips=torch.ones(n_subjects, n_causes),
+        entry_interval=torch.zeros_like(column),
+        entry_fraction=torch.zeros(n_subjects),
+        whole=torch.ones(n_subjects),
     )
 
 
