@@ -16,18 +16,18 @@ from survtrace.cohort.disk_source import DiskSource
 from survtrace.cohort.file_source import FileSource, Source
 from survtrace.cohort.records import Columns, Layout
 from survtrace.cohort.scratch_file import RecordStore, ScratchFile, require_space, scratch_folder
-from survtrace.cohort.source import Chunk, OutcomeScan
+from survtrace.cohort.source import Chunk, FrameSource, OutcomeScan
 from survtrace.cohort.statistics import OUTCOME, add_up, collect_statistics
-from survtrace.cohort.subjects import subjects_of
+from survtrace.cohort.subjects import number_rows
 from survtrace.cohort.validation import ValidationSplit, split_validation
 from survtrace.errors import DataError, DataWarning, warn
 from survtrace.inspection.dictionary import read_dictionary
 from survtrace.inspection.plan import Plan, plan_columns
-from survtrace.losses.propensity import ips_weights, propensities
+from survtrace.losses.propensity import ips_weights, propensities, propensities_by_rate
 from survtrace.tables.covariates.encoding import Categories, Encoded, Encoding, learn_from_summaries
 from survtrace.tables.files.chunks import warnings_of_rows
 from survtrace.tables.outcome.outcome import Outcome, warn_if_complete, warn_of_unknown_durations
-from survtrace.tables.outcome.time_grid import StayScale, checked_cuts, choose_cuts
+from survtrace.tables.outcome.time_grid import StayScale, checked_cuts, choose_cuts, end_follow_up
 
 EncodeChunks = Callable[..., Iterator[Columns]]
 
@@ -183,19 +183,14 @@ def prepare(
 
 def _split(scan: OutcomeScan, fraction: float, seeds: list[int]) -> ValidationSplit:
     """Draw validation subjects, or hold out those of an evaluation set."""
-    subjects, event, evaluation = scan.subjects, scan.event_on_grid, scan.source.evaluation
-    id = None if subjects is None else subjects.id
-    if evaluation is None:
-        events = event if subjects is None else subjects.event(event)
-        return split_validation(events, fraction, seeds, id)
-    others = subjects_of(evaluation.outcome)
-    n_others = len(evaluation.rows) if others is None else others.n
-    if subjects is not None or others is not None:
-        first = np.arange(len(event)) if id is None else id
-        second = np.arange(n_others) if others is None else others.id
-        id = np.concatenate([first, scan.n_subjects + second])
-    held_out = np.arange(scan.n_subjects + n_others) >= scan.n_subjects
-    return ValidationSplit.of(np.tile(held_out, (len(seeds), 1)), id)
+    source, subjects, event = scan.source, scan.subjects, scan.event_on_grid
+    if source.evaluation is None:
+        if subjects is None:
+            return split_validation(event, fraction, seeds)
+        return split_validation(subjects.event(event), fraction, seeds, subjects.id)
+    everybody = number_rows([source.chunk.outcome, source.evaluation.outcome])
+    held_out = np.tile(np.arange(everybody.n) >= scan.n_subjects, (len(seeds), 1))
+    return ValidationSplit.of(held_out, everybody.id if len(everybody.id) > everybody.n else None)
 
 
 def _enters_late(evaluation: Chunk | None) -> bool:
@@ -259,7 +254,10 @@ def _stored(
     """Encode a frame into memory, and files into records on disk."""
     encode = partial(encode_chunks, source, layout)
     if not isinstance(source, FileSource):
-        yield _in_memory(next(encode()), source.evaluation, layout, learned_from, settings)
+        columns = _with_evaluation(next(encode()), source.evaluation, layout)
+        if settings.ips != "none":
+            columns["ips"] = _ips(columns, source, layout, learned_from, settings)
+        yield columns
     elif readers is not None:
         with readers.records(source, layout, encode, n_rows) as store:
             yield store
@@ -271,24 +269,40 @@ def _stored(
             yield store
 
 
-def _in_memory(
+def _with_evaluation(columns: Columns, evaluation: Chunk | None, layout: Layout) -> Columns:
+    """Add the subjects of an evaluation set to the columns of a frame."""
+    if evaluation is None:
+        return columns
+    encoded = layout.encoding.encode(evaluation.table)
+    more = layout.columns(encoded, evaluation.outcome, evaluation.weight)
+    return {name: np.concatenate([columns[name], more[name]]) for name in columns}
+
+
+def _ips(
     columns: Columns,
-    evaluation: Chunk | None,
+    source: FrameSource,
     layout: Layout,
     learned_from: NDArray[np.bool_],
     settings: Any,
-) -> Columns:
-    """Add the subjects of an evaluation set, and IPS weights, to the columns of a frame."""
-    if evaluation is not None:
-        encoded = layout.encoding.encode(evaluation.table)
-        more = layout.columns(encoded, evaluation.outcome, evaluation.weight)
-        columns = {name: np.concatenate([columns[name], more[name]]) for name in columns}
-    if settings.ips != "none":
-        encoded, event = Encoded(columns["rows"], columns["values"]), columns["event"]
-        training, n_causes = np.flatnonzero(learned_from), layout.n_causes
-        propensity = propensities(encoded, event, n_causes, training, settings.ips_clip)
-        columns["ips"] = ips_weights(settings.ips, propensity, event).astype(np.float32)
-    return columns
+) -> NDArray[np.float32]:
+    """Compute the IPS weights of all rows, by the chances of each cause in training rows."""
+    encoded, event = Encoded(columns["rows"], columns["values"]), columns["event"]
+    training, n_causes, clip = np.flatnonzero(learned_from), layout.n_causes, settings.ips_clip
+    if not layout.has_entry:
+        propensity = propensities(encoded, event, n_causes, training, clip)
+        return ips_weights(settings.ips, propensity, event).astype(np.float32)
+    outcomes = [chunk.outcome for chunk in (source.chunk, source.evaluation) if chunk is not None]
+    time = np.concatenate([_time(end_follow_up(one, layout.cuts[-1])) for one in outcomes])
+    subjects = number_rows(outcomes)
+    n_subjects = len(np.unique(subjects.id[training]))
+    propensity = propensities_by_rate(encoded, event, time, n_subjects, n_causes, training, clip)
+    of_subject = subjects.event(event)[subjects.id]
+    return ips_weights(settings.ips, propensity, of_subject, subjects.share).astype(np.float32)
+
+
+def _time(outcome: Outcome) -> NDArray[np.float64]:
+    """How long each row was under observation."""
+    return outcome.duration - (0.0 if outcome.entry is None else outcome.entry)
 
 
 def _require_levels(encoding: Encoding, columns: Any) -> None:

@@ -132,7 +132,7 @@ class FrameSource:
             outcome.event,
             is_late=outcome.duration > (np.inf if end is None else end),
             sizes=[len(outcome)],
-            n_whole=np.count_nonzero(outcome.is_whole),
+            n_whole=int(np.count_nonzero(outcome.is_whole)),
             entry=spread_of_entry(outcome, subjects),
             subjects=subjects,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -51,6 +52,18 @@ def subjects_of(outcome: Outcome) -> Subjects | None:
     id = np.argsort(np.argsort(first))[id]  # as they first appear, whatever their numbers
     time = outcome.duration - outcome.entry
     return Subjects(id, time / np.bincount(id, weights=time)[id])
+
+
+def number_rows(outcomes: Sequence[Outcome]) -> Subjects:
+    """Number the subjects of several tables, one table behind the other."""
+    ids, shares, first = list[NDArray[np.int64]](), list[NDArray[np.float64]](), 0
+    for outcome in outcomes:
+        one_each = Subjects(np.arange(len(outcome)), np.ones(len(outcome)))
+        subjects = subjects_of(outcome) or one_each
+        ids.append(first + subjects.id)
+        shares.append(subjects.share)
+        first += subjects.n
+    return Subjects(np.concatenate(ids), np.concatenate(shares))
 
 
 def one_row_each(outcome: Outcome) -> Outcome:

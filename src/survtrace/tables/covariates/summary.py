@@ -151,8 +151,8 @@ def nearest_quantiles(
         found: list[float] = np.quantile(values, at, method="nearest").tolist()
         return found
     order = np.argsort(values, kind="stable")
-    before = np.cumsum(weight[order])
+    # Sums of shares are whole but for rounding, which must not decide between two neighbours.
+    before = np.cumsum(weight[order]).round(6)
     place = np.rint(np.array(at) * max(before[-1] - 1, 0))
-    # The slack keeps a sum of shares that is whole but for rounding on its side of the place.
-    first = np.searchsorted(before, place + 1e-6, side="right")
-    return values[order[np.minimum(first, len(order) - 1)]].tolist()  # type: ignore[no-any-return]
+    first = np.searchsorted(before, place, side="right")
+    return values[order[np.minimum(first, len(order) - 1)]].tolist()
