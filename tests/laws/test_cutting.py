@@ -1,6 +1,7 @@
 """Cutting a subject's row at any times changes neither loss nor gradient, on any device."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -117,7 +118,7 @@ def cut(outcome, times):
     pieces = []
     for i, (begin, end) in enumerate(zip(outcome.entry, outcome.duration, strict=True)):
         ends = [begin, *sorted(t for t in times if begin < t < end), end]
-        pieces += [(i, a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        pieces += [(i, a, b) for a, b in pairwise(ends)]
     row, entry, duration = (np.array(column) for column in zip(*pieces, strict=True))
     event = np.where(duration == outcome.duration[row], outcome.event[row], 0)
     cut_rows = replace(
