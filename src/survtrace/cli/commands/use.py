@@ -13,8 +13,8 @@ from survtrace.cli.options import (
     AS_FIT,
     Force,
     Gpu,
-    Ids,
     Json,
+    Keep,
     Model,
     Quiet,
     Ray,
@@ -47,7 +47,7 @@ def predict(
             "a new folder."
         ),
     ] = STANDARD,
-    ids: Ids = None,
+    ids: Keep = None,
     survival_only: Annotated[
         bool, typer.Option("--survival-only/--causes", help="Leave out each cause's incidence.")
     ] = False,
