@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from survtrace.cli import screen
-from survtrace.cli.commands.suggest import as_arguments
+from survtrace.cli.commands.suggest import as_arguments, ask_about_rows
 from survtrace.cli.options import (
     REQUIRED,
     Force,
@@ -201,6 +201,8 @@ def _rows_in_memory(
         require_splittable(table, [])
     with rows_as_in(table):
         frame = read_table(table, how.reading)
+        require_columns(frame.columns, [columns.duration, columns.event])
+        ask_about_rows(frame, how)
         X, y = read_subjects(frame, columns, how)
         if hold_out is None:
             return Rows(table, X, y, None, how.reading)

@@ -136,7 +136,8 @@ def evaluate(
     if json:
         screen.show_json(screen.records(scores))
         return
-    title = f"Scores on {len(X):,} subjects, with 95 % intervals"
+    n_subjects = y["id"].nunique() if "id" in y else len(y)
+    title = f"Scores on {n_subjects:,} subjects, with 95 % intervals"
     screen.show_frame(_side_by_side(est, scores), title=title)
 
 
