@@ -123,8 +123,11 @@ def network_and_cohort(width, hidden, n_heads, n_tokens, head_depth):
 
 
 @pytest.fixture(params=[(16, 16, 2, 18, 2), (32, 32, 4, 41, 1)], ids=str)
-def small(request):
-    return network_and_cohort(*request.param)
+def small(request, enter_late):
+    """Half of the subjects enter late."""
+    network, cohort, subjects = network_and_cohort(*request.param)
+    cohort = enter_late(cohort.to(torch.device("cpu"))).to(subjects.device)
+    return network, cohort, subjects
 
 
 def test_gradients_are_those_of_the_plain_form(small):
