@@ -26,6 +26,7 @@ def fit_and_predict(settings, X, y):
     return est.history_[LOSSES].to_numpy(), est.predict_cumulative_incidence(X, times)
 
 
+@pytest.mark.filterwarnings("ignore::survtrace.errors.DataWarning")  # of auxiliary tasks
 @pytest.mark.parametrize(("n_causes", "late"), [(1, False), (2, False), (2, True)])
 def test_kernels_do_not_change_a_fit(
     settings, draw_cohort, n_causes, late, kernels_run, without_kernels
