@@ -5,11 +5,12 @@ import pytest
 import torch
 
 from survtrace import SurvTRACE, load, ops
-from survtrace.batch import Batch
+from survtrace.batch import Batch, no_entry
 from survtrace.datasets import make_cohort
 from survtrace.network.assembly import Network, Shape
 from survtrace.ops import reasons_for_plain
 from survtrace.ops.support import OPERATIONS
+from survtrace.tables.covariates.magnitude import LARGEST
 from survtrace.training import step
 from survtrace.training.flat_parameters import gather_parameters
 
@@ -116,6 +117,7 @@ def network_and_cohort(width, hidden, n_heads, n_tokens, head_depth):
         stay=torch.randn(n),
         weight=torch.rand(n),
         ips=torch.rand(n, shape.n_causes),
+        **no_entry(n),
     ).to(cuda)
     return network.to(cuda), cohort, torch.randint(0, n, (2, 150), device=cuda)
 
@@ -253,10 +255,10 @@ def test_a_file_is_learned_from_there(cohort, tmp_path):
     assert np.isfinite(est.predict(X)).all()
 
 
-def test_a_subject_of_absurd_numbers_spoils_no_other_answer(on_cuda, cohort):
+def test_a_subject_with_the_largest_number_allowed_spoils_no_other_answer(on_cuda, cohort):
     X = cohort[0][:40].copy()
     expected = on_cuda.predict_cumulative_incidence(X, TIMES)
-    X.loc[X.index[3], "age"] = 1e37
+    X.loc[X.index[3], "age"] = LARGEST
     got = on_cuda.predict_cumulative_incidence(X, TIMES)
     others = [row for row in range(40) if row != 3]
     np.testing.assert_allclose(got[others], expected[others], rtol=1e-3, atol=1e-5)
