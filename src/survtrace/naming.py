@@ -27,6 +27,7 @@ class Names:
     causes: dict[Any, str]  # by label
     covariates: dict[str, str]  # by name; with the unit
     time_unit: str = ""  # empty if it is not known
+    time_name: str = ""  # of the clock, such as "age"; empty if it is not known
     card: dict[str, Any] = field(default_factory=dict)
 
     def cause(self, label: Any) -> str:
@@ -40,6 +41,11 @@ class Names:
     def time(self, shown: str) -> str:
         """Put the unit behind a time."""
         return f"{shown} {self.time_unit}" if self.time_unit else shown
+
+    @property
+    def clock(self) -> str:
+        """What an axis of times is called: the name of the clock, or "time"."""
+        return self.time_name or "time"
 
 
 def names_of(est: Any) -> Names:
@@ -59,6 +65,7 @@ def names_of(est: Any) -> Names:
         {**causes, **(getattr(est, "cause_names_", None) or {})},
         {**covariates, **(getattr(est, "covariate_labels_", None) or {})},
         getattr(est, "time_unit_", "") or "",
+        getattr(est, "time_name_", "") or getattr(est, "time_name", "") or "",
         dict(getattr(est, "card_", None) or {}),
     )
 
