@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from survtrace.batch import Batch
+from survtrace.batch import Batch, no_entry
 from survtrace.cohort.batch_source import EpochChunk
 from survtrace.losses.objective import Tasks
 from survtrace.network.assembly import Network, Shape
@@ -67,6 +67,7 @@ def draw_cohort(shape: Shape, n: int, device: torch.device) -> Batch:
         stay=torch.randn(n),
         weight=torch.ones(n),
         ips=torch.ones(n, shape.n_causes),
+        **no_entry(n),
     ).to(device)
 
 

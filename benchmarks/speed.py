@@ -30,7 +30,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
 from survtrace import SurvTRACE, ops
-from survtrace.batch import Batch
+from survtrace.batch import Batch, no_entry
 from survtrace.datasets import make_cohort
 from survtrace.inference.predictor import choose_device
 from survtrace.losses.hazard import negative_log_likelihood
@@ -117,6 +117,7 @@ class Work:
             stay=torch.randn(n),
             weight=torch.ones(n),
             ips=torch.ones(n, shape.n_causes),
+            **no_entry(n),
         ).to(self.device)
         plain = Yardstick(shape.n_rows, shape.n_tokens, shape.n_causes, shape.n_intervals)
         return plain.to(self.device), batch

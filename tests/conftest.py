@@ -158,6 +158,29 @@ def fitted(request):
     return request.getfixturevalue(request.param)
 
 
+@pytest.fixture(scope="session")
+def enter_late():
+    """A function of a batch: half of its rows enter late, and the first one is empty."""
+
+    def change(batch, seed=4):
+        generator = torch.Generator().manual_seed(seed)
+        share = (2 * torch.rand(len(batch.event), generator=generator) - 1).clamp(min=0)
+        entry = share * (batch.interval + batch.fraction)
+        entry_interval = torch.minimum(entry.long(), batch.interval)
+        entry_fraction = entry - entry_interval
+        weight = batch.weight.clone()
+        entry_interval[0], entry_fraction[0] = batch.interval[0], batch.fraction[0]
+        weight[0] = 0.0
+        return batch._replace(
+            entry_interval=entry_interval,
+            entry_fraction=entry_fraction,
+            whole=(share == 0).to(batch.whole),
+            weight=weight,
+        )
+
+    return change
+
+
 @pytest.fixture
 def kernels_run(monkeypatch):
     """Says how often kernels ran: ``trained`` counts gradients, ``predicted`` logits."""

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from survtrace import SurvTRACE, load, ops
-from survtrace.batch import Batch
+from survtrace.batch import Batch, no_entry
 from survtrace.datasets import make_cohort
 from survtrace.network.assembly import Network, Shape
 from survtrace.ops import reasons_for_plain
@@ -116,6 +116,7 @@ def network_and_cohort(width, hidden, n_heads, n_tokens, head_depth):
         stay=torch.randn(n),
         weight=torch.rand(n),
         ips=torch.rand(n, shape.n_causes),
+        **no_entry(n),
     ).to(cuda)
     return network.to(cuda), cohort, torch.randint(0, n, (2, 150), device=cuda)
 

@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+INTEGER_COLUMNS = ("interval", "event", "entry_interval")  # of 64 bits; rows have 32
+
 
 class Batch(NamedTuple):
     """Everything a step needs to know of each subject; indexing with (member, row) makes a batch.
@@ -34,3 +36,18 @@ class Batch(NamedTuple):
     def to(self, device: torch.device) -> "Batch":
         """The same cohort on another device."""
         return Batch(*(tensor.to(device) for tensor in self))
+
+
+def no_entry(n_subjects: int) -> dict[str, Tensor]:
+    """The last columns of a batch in which every row is the whole of a subject's time from 0 on.
+
+    Examples
+    --------
+    >>> {name: column.tolist() for name, column in no_entry(2).items()}
+    {'entry_interval': [0, 0], 'entry_fraction': [0.0, 0.0], 'whole': [1.0, 1.0]}
+    """
+    return {
+        "entry_interval": torch.zeros(n_subjects, dtype=torch.int64),
+        "entry_fraction": torch.zeros(n_subjects),
+        "whole": torch.ones(n_subjects),
+    }

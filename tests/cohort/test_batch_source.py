@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from survtrace.batch import Batch
+from survtrace.batch import Batch, no_entry
 from survtrace.cohort.batch_source import MemorySource
 from survtrace.cohort.validation import split_validation
 
@@ -19,6 +19,7 @@ def some_cohort(n_subjects, n_causes=2, n_tokens=3):
         stay=torch.rand(n_subjects),
         weight=torch.ones(n_subjects),
         ips=torch.ones(n_subjects, n_causes),
+        **no_entry(n_subjects),
     )
 
 

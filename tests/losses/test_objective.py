@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from survtrace.batch import Batch
+from survtrace.batch import Batch, no_entry
 from survtrace.losses.objective import Tasks, objective, survival_loss, task_weights
 from survtrace.network.assembly import Network, Shape
 
@@ -19,6 +19,7 @@ def some_cohort(n_subjects, seed=0):
         stay=torch.randn(n_subjects, generator=rng),
         weight=torch.ones(n_subjects),
         ips=torch.rand(n_subjects, N_CAUSES, generator=rng),
+        **no_entry(n_subjects),
     )
 
 

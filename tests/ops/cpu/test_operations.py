@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from survtrace import ops
-from survtrace.batch import Batch
+from survtrace.batch import Batch, no_entry
 from survtrace.network.assembly import Network, Shape
 from survtrace.threads import threads
 from survtrace.training.flat_parameters import gather_parameters
@@ -68,6 +68,7 @@ def make_cohort(shape, n_subjects=60):
         stay=torch.randn(n_subjects, generator=draw),
         weight=real(),
         ips=real(n_causes),
+        **no_entry(n_subjects),
     )
 
 
@@ -96,10 +97,10 @@ def double(cohort):
     return Batch(*(c.double() if c.is_floating_point() else c for c in cohort))
 
 
-def check(subjects, **changes):
+def check(subjects, enter_late, **changes):
     """All operations are as exact as their plain form, measured against double precision."""
     network = make_network(**changes)
-    cohort = make_cohort(network.shape)
+    cohort = enter_late(make_cohort(network.shape))
     precise, exact_cohort = copy.deepcopy(network).double(), double(cohort)
 
     def run(network, cohort):
@@ -141,9 +142,9 @@ def check(subjects, **changes):
     ids=str,
 )
 @pytest.mark.parametrize("n_subjects", [1, 37])
-def test_every_shape_gives_what_the_plain_form_gives(changes, n_subjects):
+def test_every_shape_gives_what_the_plain_form_gives(changes, n_subjects, enter_late):
     n_members = changes.get("n_members", DEFAULT["n_members"])
-    check(draw_subjects(n_members, n_subjects), **changes)
+    check(draw_subjects(n_members, n_subjects), enter_late, **changes)
 
 
 @given(
@@ -165,8 +166,8 @@ def test_every_shape_gives_what_the_plain_form_gives(changes, n_subjects):
         }
     ),
 )
-def test_any_shape_gives_what_the_plain_form_gives(n_subjects, n_members, sizes):
-    check(draw_subjects(n_members, n_subjects), n_members=n_members, **sizes)
+def test_any_shape_gives_what_the_plain_form_gives(enter_late, n_subjects, n_members, sizes):
+    check(draw_subjects(n_members, n_subjects), enter_late, n_members=n_members, **sizes)
 
 
 @pytest.mark.parametrize("n_subjects", [20, 300])

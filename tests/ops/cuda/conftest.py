@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from survtrace.batch import Batch
+from survtrace.batch import Batch, no_entry
 from survtrace.network.assembly import Network, Shape
 from survtrace.training.flat_parameters import gather_parameters
 
@@ -47,8 +47,8 @@ def make_network(cuda_device):
 
 
 @pytest.fixture
-def draw_subjects(cuda_device):
-    """Draw a cohort for a network, and which subjects each member sees."""
+def draw_subjects(cuda_device, enter_late):
+    """Draw a cohort, half of it entering late, and which subjects each member sees."""
 
     def draw(shape, n_subjects):
         generator = torch.Generator().manual_seed(2)
@@ -69,8 +69,9 @@ def draw_subjects(cuda_device):
             stay=number() - 0.5,
             weight=2 * number(),
             ips=2 * number(shape.n_causes),
+            **no_entry(n),
         )
         orders = [torch.randperm(n, generator=generator) for _ in range(shape.n_members)]
-        return cohort.to(cuda_device), torch.stack(orders)[:, :n_subjects].to(cuda_device)
+        return enter_late(cohort).to(cuda_device), torch.stack(orders)[:, :n_subjects].to(cuda_device)
 
     return draw

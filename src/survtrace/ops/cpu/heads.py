@@ -65,6 +65,13 @@ class Noise(NamedTuple):
     scale: float
 
 
+class Moment(NamedTuple):
+    """A point in time: the interval in which it lies, and how much of it lies before."""
+
+    interval: int
+    fraction: float
+
+
 @either
 def head_places_from(first: int, z: HeadSizes) -> HeadPlaces:
     """Where the vectors begin; there is room for whole vectors of features."""
@@ -346,8 +353,8 @@ def answer_back(
 def survival_loss_of(
     work: Any,
     lane: int,
-    interval: int,
-    fraction: Any,
+    entry: Moment,
+    left: Moment,
     event: int,
     ips: Any,
     first_ips: int,
@@ -362,12 +369,12 @@ def survival_loss_of(
         of_cause = 0.0
         for j in range(n):
             place = (cause * n + j) * N_LANES + lane
-            lived = 1.0 if j < interval else (np.float64(fraction) if j == interval else 0.0)
+            lived = exposure(left, j) - exposure(entry, j)
             hazard, slope = softplus(work[h.outputs + place])
             of_cause += hazard * lived
             work[h.d_outputs + place] = F32(factor * lived * slope)
         if event == cause + 1:
-            place = (cause * n + interval) * N_LANES + lane
+            place = (cause * n + left.interval) * N_LANES + lane
             x = work[h.outputs + place]
             # Far below zero softplus underflows; there its log is x - exp(x) / 2 + O(exp(2x)).
             if x < FAR:
@@ -380,6 +387,14 @@ def survival_loss_of(
                 work[h.d_outputs + place] -= F32(factor * slope / hazard)
         loss += factor * of_cause
     return loss
+
+
+@part
+def exposure(until: Moment, j: int) -> Any:
+    """How much of interval j lies before a point in time."""
+    if j < until.interval:
+        return 1.0
+    return np.float64(until.fraction) if j == until.interval else 0.0
 
 
 @part

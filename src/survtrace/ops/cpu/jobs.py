@@ -175,8 +175,9 @@ def _run_group(k: int, me: int, job: Any) -> None:
     parameters, subjects, rows = _floats(job, 1), _longs(job, 2), _array(job, 3, int32)
     values, interval, fraction = _floats(job, 4), _longs(job, 5), _floats(job, 6)
     event, stay, weight, ips = _longs(job, 7), _floats(job, 8), _floats(job, 9), _floats(job, 10)
-    tokens, shared, inner = _array(job, 11, int16), _array(job, 12, int16), _array(job, 13, int16)
-    gradients, parts, logits = _floats(job, 14), _doubles(job, 15), _floats(job, 16)
+    entry_interval, entry_fraction, whole = _longs(job, 11), _floats(job, 12), _floats(job, 13)
+    tokens, shared, inner = _array(job, 14, int16), _array(job, 15, int16), _array(job, 16, int16)
+    gradients, parts, logits = _floats(job, 17), _doubles(job, 18), _floats(job, 19)
     run_group(
         k,
         job[4:FIRST_ARRAY],
@@ -191,6 +192,9 @@ def _run_group(k: int, me: int, job: Any) -> None:
         stay,
         weight,
         ips,
+        entry_interval,
+        entry_fraction,
+        whole,
         tokens,
         shared,
         inner,

@@ -14,6 +14,7 @@ import numpy as np
 from survtrace.ops.cpu.compiling import either, part, piece
 from survtrace.ops.cpu.heads import (
     HeadSizes,
+    Moment,
     Noise,
     add_mean,
     answer,
@@ -146,6 +147,9 @@ def run_group(
     stay: Any,
     weight: Any,
     ips: Any,
+    entry_interval: Any,
+    entry_fraction: Any,
+    whole: Any,
     token_bits: Any,
     shared_bits: Any,
     inner_bits: Any,
@@ -203,12 +207,15 @@ def run_group(
         for lane in range(n_lanes):
             i = block[lane]
             share = np.float64(weight[i]) / n.n_subjects
+            entry = Moment(entry_interval[i], entry_fraction[i])
+            left = Moment(interval[i], fraction[i])
             survival += survival_loss_of(
-                work, lane, interval[i], fraction[i], event[i], ips, i * n.n_causes, share, h, hz
+                work, lane, entry, left, event[i], ips, i * n.n_causes, share, h, hz
             )
             if n.task == GRADIENT:
                 place = n.n_causes * n.n_intervals * N_LANES + lane
                 answered, predicted = work[h.outputs + place], work[h.outputs + place + N_LANES]
+                share *= whole[i]
                 happened = 1.0 if event[i] > 0 else 0.0
                 hazard, slope = softplus(answered)
                 mortality += share * (hazard - happened * answered)

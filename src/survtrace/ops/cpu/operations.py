@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
-from survtrace.batch import Batch
+from survtrace.batch import INTEGER_COLUMNS, Batch
 from survtrace.network.assembly import Network, Shape
 from survtrace.ops.cpu.jobs import ADD_GROUPS, UPDATE, run_tasks
 from survtrace.ops.cpu.network import GRADIENT, LOGITS, LOSS, Integers, workspace_size
@@ -26,7 +26,7 @@ from survtrace.threads import automatic_threads
 BLOCK, N_GROUPS, SMALLEST_GROUP, LARGEST_OF_LOGITS = 16, 16, 32, 256
 SUMMED = 2**12  # parameters whose sum over groups one task takes
 PARAMETERS_PER_TOKEN = 128  # so many are updated while a token goes through the network and back
-TYPES = {"rows": torch.int32, "interval": torch.int64, "event": torch.int64}
+TYPES = {"rows": torch.int32, **dict.fromkeys(INTEGER_COLUMNS, torch.int64)}
 NOTHING, NO_DROPOUT = torch.empty(0), DropoutBits()
 # Memory is used again in every step: fresh memory costs a page fault for every 4 KiB. The groups'
 # gradients go when the tensor goes that they are added up in.
@@ -79,7 +79,8 @@ def cause_logits(network: Network, rows: Tensor, values: Tensor) -> Tensor:
     n_members = len(network.embedding.table)
     numbers = torch.arange(n_given * n_subjects).view(n_given, n_subjects)
     work = _Work(LOGITS, network, numbers.expand(n_members, -1))
-    cohort = Batch(rows.flatten(0, 1), values.flatten(0, 1), *[NOTHING] * 6)
+    nothing = dict.fromkeys(Batch._fields, NOTHING)
+    cohort = Batch(**{**nothing, "rows": rows.flatten(0, 1), "values": values.flatten(0, 1)})
     logits = torch.empty(n_members, n_subjects, shape.n_causes, shape.n_intervals)
     work.run(cohort, (1.0, 0.0, 0.0), logits=logits)
     return logits

@@ -29,6 +29,9 @@ def heads_kernel(
     stay_at,
     weight_at,
     ips_at,
+    entry_interval_at,
+    entry_fraction_at,
+    whole_at,
     task_weight_at,
     bits_at,
     inner_bits_at,
@@ -86,8 +89,11 @@ def heads_kernel(
     event = tl.load(event_at + source, valid, 0).to(tl.int32)[:, None]
     stay = tl.load(stay_at + source, valid, 0.0)[:, None]
     share = tl.load(weight_at + source, valid, 0.0)[:, None]
+    entry_interval = tl.load(entry_interval_at + source, valid, 0).to(tl.int32)[:, None]
+    entry_fraction = tl.load(entry_fraction_at + source, valid, 0.0)[:, None]
+    whole = tl.load(whole_at + source, valid, 0.0)[:, None]
     j = column[None, :]
-    exposed = tl.where(j < interval, 1.0, tl.where(j == interval, fraction, 0.0))
+    exposed = exposure(interval, fraction, j) - exposure(entry_interval, entry_fraction, j)
     bits = tl.load(bits_at + (subject[:, None] * HIDDEN + unit_row) * masked, cells, 0)
     kept = bits.to(tl.int32) < threshold
 
@@ -160,7 +166,7 @@ def heads_kernel(
         if not TRAIN:
             logit_place = (place * n_causes + head) * n_intervals + j
             tl.store(logits_at + logit_place, logit, used_cells & (j >= has_outcome * OUTPUTS))
-        weight = share * tl.where(task == 0, ips, 1.0)
+        weight = share * tl.where(task == 0, ips, whole)
         hazard, slope = softplus(logit)
         # Far below zero softplus underflows; there log(softplus(x)) = x - exp(x) / 2 + O(exp(2x)).
         far = logit < NEGLIGIBLE
@@ -212,6 +218,12 @@ def heads_kernel(
             d = dot(d_aligned, tl.trans(w), PRECISION)
             d_at = d_tokens_at + (1 - embedded) * slot_size + place * n_flat + number[None, :]
             tl.store(d_at, d, valid[:, None] & within[None, :])
+
+
+@triton.jit
+def exposure(interval, fraction, j):
+    """How much of interval j lies before a point in time."""
+    return tl.where(j < interval, 1.0, tl.where(j == interval, fraction, 0.0))
 
 
 @triton.jit

@@ -8,7 +8,7 @@ import torch
 import triton
 from torch import Tensor
 
-from survtrace.batch import Batch
+from survtrace.batch import INTEGER_COLUMNS, Batch
 from survtrace.ops.cuda.encoder import encode_backward_kernel, encode_kernel
 from survtrace.ops.cuda.heads import heads_kernel
 from survtrace.ops.cuda.launch import Launch
@@ -230,7 +230,8 @@ def logits_launches(
     logits = torch.empty(size, device=flat.device)
     parts = torch.empty(n_members, triton.cdiv(n_subjects, 16), device=flat.device)
     # No outcome is known: a loss is computed of what lies at the first place, and not used.
-    nothing = Batch(rows, values, subjects, values, subjects, values, values, values)
+    given = {name: subjects if name in INTEGER_COLUMNS else values for name in Batch._fields}
+    nothing = Batch(**{**given, "rows": rows})
     written = (flat, flat, flat, parts, logits)
     heads = _heads(sizes, flat, tokens, nothing, None, flat, dropped, written, train=False)
     return [encode, heads], logits

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from survtrace.batch import Batch
+from survtrace.batch import INTEGER_COLUMNS, Batch
 from survtrace.errors import SettingError
 from survtrace.network.assembly import Network, Shape
 from survtrace.ops.cuda.launch import compile_all, run
@@ -116,7 +116,8 @@ def prepare(shape: Shape, device: torch.device) -> None:
 
     rows, whole = zeros(n, shape.n_tokens, dtype=torch.int32), zeros(n, dtype=torch.int64)
     values, number, ips = zeros(n, shape.n_tokens), zeros(n), zeros(n, shape.n_causes)
-    cohort = Batch(rows, values, whole, number, whole, number, number, ips)
+    columns = {name: whole if name in INTEGER_COLUMNS else number for name in Batch._fields}
+    cohort = Batch(**{**columns, "rows": rows, "values": values, "ips": ips})
     subjects, flat, average = whole.view(1, n), zeros(1, sizes.n_parameters), zeros()
     moments = {"step": average, "exp_avg": flat, "exp_avg_sq": flat}
     rates = {"lr": 0.0, "weight_decay": 0.0, "betas": (0.9, 0.999), "eps": 1e-8}
