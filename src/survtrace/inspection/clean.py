@@ -23,7 +23,8 @@ def clean_subjects(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Clean covariates and outcome as `SurvTRACE.fit` does, for other methods beside it.
 
-    Returns the covariates that are used, and ``event`` (0, or the cause) and ``duration``.
+    Returns the covariates that are used, and ``event`` (0, or the cause) and ``duration``, with
+    ``entry`` and ``id`` (a number) where the outcome has them.
 
     Examples
     --------
@@ -41,5 +42,8 @@ def clean_subjects(
         warn(message, DataWarning)
     labels = pd.Series([0, *outcome.causes], dtype=object)
     event = labels.iloc[outcome.event].infer_objects().set_axis(X.index)
-    durations = pd.Series(outcome.duration, X.index)
-    return plan.apply(table), pd.DataFrame({"event": event, "duration": durations})
+    cleaned = pd.DataFrame({"event": event, "duration": pd.Series(outcome.duration, X.index)})
+    for name in ("entry", "id"):
+        if (column := getattr(outcome, name)) is not None:
+            cleaned[name] = column
+    return plan.apply(table), cleaned

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from survtrace.errors import DataError, row_name
 from survtrace.tables.covariates.real_numbers import real_numbers
 from survtrace.tables.outcome import outcome as outcomes
-from survtrace.tables.outcome.outcome import Outcome
+from survtrace.tables.outcome.outcome import Outcome, join_rows
 
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-8
@@ -25,6 +26,41 @@ def read_outcome(y: Any, **labels: Any) -> Outcome:
     (1, 2)
     """
     return outcomes.read_outcome(y, ask=False, **labels)
+
+
+def joined(outcome: Outcome) -> Outcome:
+    """One row for each time under observation; no entry if all are observed from 0 on.
+
+    Examples
+    --------
+    >>> cut = Outcome(np.array([1.0, 4.0]), np.array([0, 1]), (1,),
+    ...               entry=np.array([0.0, 1.0]), id=np.array([0, 0]))
+    >>> joined(cut).duration, joined(cut).entry
+    (array([4.]), None)
+    """
+    outcome = join_rows(outcome)[0]
+    from_zero = outcome.entry is not None and not (outcome.entry > 0).any()
+    return replace(outcome, entry=None) if from_zero else outcome
+
+
+def read_subjects(y: Any, score: str) -> Outcome:
+    """The outcome to score by one prediction for each subject; start-stop rows are refused.
+
+    Examples
+    --------
+    >>> read_subjects({"event": [1, 2], "duration": [3.0, 4.0]}, "the Brier score").causes
+    (1, 2)
+    """
+    outcome = read_outcome(y)
+    if outcome.id is not None and outcome.is_start_stop:
+        raise DataError(
+            f"{score} needs one row for each subject, predicted from what is known at its start; "
+            f"y has {len(outcome)} start-stop rows of {len(np.unique(outcome.id))} subjects, whose "
+            "later rows know what came after. Score those at risk at a time s from s on: "
+            "survtrace.landmark(table, at=[s]) makes such a table, and evaluate(..., "
+            "landmarks=[s]) its scores."
+        )
+    return joined(outcome)
 
 
 def pick_cause(outcome: Outcome, cause: Any = None) -> int:

@@ -72,6 +72,8 @@ def draw_subjects(cuda_device, enter_late):
             **no_entry(n),
         )
         orders = [torch.randperm(n, generator=generator) for _ in range(shape.n_members)]
-        return enter_late(cohort).to(cuda_device), torch.stack(orders)[:, :n_subjects].to(cuda_device)
+        return enter_late(cohort).to(cuda_device), torch.stack(orders)[:, :n_subjects].to(
+            cuda_device
+        )
 
     return draw

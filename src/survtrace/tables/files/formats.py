@@ -147,13 +147,16 @@ def split_outcome(
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
     censored: Sequence[Any] | None = None,
+    *,
+    entry: str | None = None,
+    id: str | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Split a table into covariates and outcome.
 
-    ``drop`` names columns that are no covariates, ``categorical`` covariates whose numbers are
-    codes; they get a category dtype. The labels that mean ``censored``, where the usual words do
-    not, and the name of the event column are kept in the ``attrs`` of the outcome, where
-    `read_outcome` finds them.
+    ``entry`` and ``id`` are columns of the outcome, as in `Surv.from_arrays`; ``drop`` names
+    columns that are no covariates, ``categorical`` covariates whose numbers are codes, which get a
+    category dtype. The labels that mean ``censored``, where the usual words do not, and the name of
+    the event column are kept in the ``attrs`` of the outcome, where `read_outcome` finds them.
 
     Examples
     --------
@@ -162,12 +165,17 @@ def split_outcome(
     >>> list(X.columns), list(y.columns)
     (['age'], ['event', 'duration'])
     """
-    require_columns(table.columns, [duration, event, *drop, *categorical])
-    X = table.drop(columns=[duration, event, *drop])
+    beside = [name for name in (duration, event, entry, id) if name is not None]
+    require_columns(table.columns, [*beside, *drop, *categorical])
+    X = table.drop(columns=[*beside, *drop])
     X = X.astype({name: "category" for name in categorical if name in X})
     if categorical:
         X.attrs[HINTS] = {**X.attrs.get(HINTS, {}), "categorical": list(categorical)}
     y = pd.DataFrame({"event": table[event], "duration": _numbers_in(table, duration)})
+    if entry is not None:
+        y["entry"] = _numbers_in(table, entry)
+    if id is not None:
+        y["id"] = table[id]
     y.attrs["event_name"] = event
     if censored is not None:
         with warnings.catch_warnings(action="ignore", category=DataWarning):  # the fit warns

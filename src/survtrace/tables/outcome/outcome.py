@@ -1,8 +1,7 @@
-"""Read duration and event of each subject by name, and check them once."""
+"""Read duration, event, entry and subject of each row by name, and check them once."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -11,26 +10,32 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import Answer, DataError, DataWarning, row_name, warn
+from survtrace.errors import DataError, DataWarning, row_name, warn
 from survtrace.tables.outcome.censoring_labels import (
-    EMPTY,
-    Followed,
     LabelCounts,
     Meaning,
     label_numbers,
     named_labels,
     read_meaning,
-    refuse_dates,
 )
-from survtrace.tables.outcome.event_labels import is_date, is_usual, plain_label, sort_causes
+from survtrace.tables.outcome.event_labels import sort_causes
+from survtrace.tables.outcome.label_codes import checked_labels, count_labels
 from survtrace.tables.outcome.outcome_columns import (
     EXAMPLE,
+    OutcomeColumns,
     as_column,
+    as_ids,
     checked_durations,
     columns_by_name,
     duration_numbers,
     require_same_length,
-    short,
+)
+from survtrace.tables.outcome.subject_rows import (
+    SubjectRows,
+    find_gaps,
+    names_of,
+    number_subjects,
+    read_rows,
 )
 
 UNKNOWN_DURATIONS = (99, 888, 999, 8888, 9999, 88888, 99999, 999999)
@@ -66,6 +71,11 @@ class Outcome:
         return self.goes_on is not None and bool(self.goes_on.any())
 
     @property
+    def n_subjects(self) -> int:
+        """Count the subjects, each of which may have several rows."""
+        return len(self) if self.id is None else len(np.unique(self.id))
+
+    @property
     def is_whole(self) -> NDArray[np.bool_]:
         """Mark the rows that are all of a subject's time, from 0 to its end."""
         nobody = np.zeros(len(self), dtype=bool)
@@ -87,7 +97,9 @@ class Outcome:
         """Select some of the subjects, by number or mask."""
         columns = ("duration", "event", "entry", "id", "goes_on")
         given = {name: getattr(self, name) for name in columns}
-        taken = {name: None if each is None else each[subjects] for name, each in given.items()}
+        taken: dict[str, Any] = {
+            name: None if each is None else each[subjects] for name, each in given.items()
+        }
         return replace(self, **taken)
 
     def cause_number(self, cause: Any) -> int:
@@ -105,9 +117,15 @@ class Surv:
 
     @staticmethod
     def from_arrays(
-        event: ArrayLike, duration: ArrayLike, censored: Any = None
+        event: ArrayLike,
+        duration: ArrayLike,
+        censored: Any = None,
+        entry: ArrayLike | None = None,
+        id: Any = None,
     ) -> NDArray[np.void]:
-        """Pack two columns into one structured array with fields ``event`` and ``duration``.
+        """Pack columns into one structured array, with fields ``event`` and ``duration``.
+
+        Where they are given, there are fields ``entry`` and ``id``, too.
 
         Parameters
         ----------
@@ -115,11 +133,18 @@ class Surv:
             A label for each subject: 0 or a usual word for it (alive, lost, none, ...) if
             censored, else the cause.
         duration
-            Length of follow-up.
+            Length of follow-up: when it ended, counted from the same origin as ``entry``.
         censored
             The label, or a list of labels, that means censored, where the usual words do not say
             it; these become 0, and every other label is a cause. ``[]`` or ``"nobody"``: nobody is
             censored; ``"empty"``: those without a label are.
+        entry
+            When observation of the row began, counted from the same origin and in the same unit as
+            ``duration``; 0 for everybody if left out. With age as the clock, it is the age at
+            enrolment, and duration the age at the end of follow-up.
+        id
+            A label of the subject, which may then have several rows (start-stop rows, each with
+            the covariates of its time): in the order of time, apart, the event in the last.
 
         Examples
         --------
@@ -130,16 +155,32 @@ class Surv:
         [0, 1, 2]
         >>> Surv.from_arrays(["well", "ill"], [3.5, 1.2], censored="well")["event"].tolist()
         [0, 'ill']
+        >>> Surv.from_arrays([0, 1], [2.0, 3.5], entry=[0.0, 2.0], id=["a", "a"]).dtype.names
+        ('event', 'duration', 'entry', 'id')
         """
-        events, durations = as_column(event, "event"), as_column(duration, "duration")
-        require_same_length(events, durations)
-        numbers, metadata = duration_numbers(durations), dict[str, Any]()
+        given = OutcomeColumns(
+            as_column(event, "event"),
+            as_column(duration, "duration"),
+            None if entry is None else as_column(entry, "entry"),
+            None if id is None else as_ids(id),
+        )
+        require_same_length(given)
+        events, metadata = given.event, dict[str, Any]()
+        columns = {"event": events, "duration": duration_numbers(given.duration)}
         if censored is not None:
-            events, metadata = _recode_censored(events, numbers, censored)
-        kind = events.dtype if events.dtype.kind in "biu" else np.dtype(object)
-        fields = [("event", kind), ("duration", np.float64)]
+            columns["event"], metadata = _recode_censored(events, columns["duration"], censored)
+        if given.entry is not None:
+            columns["entry"] = duration_numbers(given.entry, name="entry")
+        if given.id is not None:
+            columns["id"] = given.id
+        plain = {"event": "biu", "id": "biu", "duration": "f", "entry": "f"}
+        fields = [
+            (name, column.dtype if column.dtype.kind in plain[name] else np.dtype(object))
+            for name, column in columns.items()
+        ]
         y = np.empty(len(events), np.dtype(fields, metadata=metadata))
-        y["event"], y["duration"] = events, numbers
+        for name, column in columns.items():
+            y[name] = column
         return y
 
 
@@ -158,8 +199,9 @@ def read_outcome(
     Parameters
     ----------
     y
-        A frame, mapping or structured array with ``event`` and ``duration`` (or ``time``);
-        scikit-survival's and comprisk's targets; or an `Outcome`.
+        A frame, mapping or structured array with ``event`` and ``duration`` (or ``time``,
+        ``stop``) and, where there are any, ``entry`` (or ``start``) and ``id``, as in
+        `Surv.from_arrays`; scikit-survival's and comprisk's targets; or an `Outcome`.
     causes
         The causes of a fit, in their order; any other label is refused, unless it means censored.
     censored
@@ -183,14 +225,14 @@ def read_outcome(
     """
     if isinstance(y, Outcome):
         return y if causes is None or tuple(causes) == y.causes else _renumber(y, tuple(causes))
-    events, durations = columns_by_name(y)
-    require_same_length(events, durations)
-    duration = checked_durations(durations, first_row)
+    columns = columns_by_name(y)
+    require_same_length(columns)
+    duration = checked_durations(columns.duration, first_row)
     attrs = y.attrs if isinstance(y, pd.DataFrame) else {}
     metadata = (y.dtype.metadata if isinstance(y, np.ndarray) else None) or {}
     part = censored is None and "censored" in attrs
     censored = attrs["censored"] if part else censored
-    codes, labels = _checked_labels(events, censored, first_row)
+    codes, labels = checked_labels(columns.event, censored, first_row)
     if causes is not None:
         meaning = Meaning(tuple(causes), named_labels(censored) or ())
         if both := [label for label in meaning.censored if label in meaning.causes]:
@@ -202,29 +244,40 @@ def read_outcome(
     elif (recoded := metadata.get("censored")) is not None:  # by `Surv.from_arrays`
         meaning = Meaning(sort_causes(label for label in labels if label != 0), recoded)
     else:
-        counts = _count(codes, labels, duration)
+        counts = count_labels(codes, labels, duration)
         name = event_name or str(attrs.get("event_name", "event"))
         meaning = read_meaning(counts, censored, name=name, ask=ask, part=part)
     event = _event_numbers(labels, meaning)[codes]
     duration = _shift_zero_durations(duration, event, zero_duration, first_row)
-    return Outcome(duration, event, meaning.causes, meaning.censored)
+    rows = _read_subject_rows(columns, duration, event > 0, first_row)
+    entered = {} if rows is None else rows._asdict()
+    return Outcome(duration, event, meaning.causes, meaning.censored, **entered)
 
 
 class EventLabels(NamedTuple):
-    """The labels of an outcome that is read in chunks: a code for each subject, and counts."""
+    """The labels of an outcome that is read in chunks: a code for each subject, and counts.
+
+    ``entry`` is checked; ``id`` is as it was given. `RowsInChunks` checks them over all chunks.
+    """
 
     codes: NDArray[np.int64]
     labels: list[Any]
     duration: NDArray[np.float64]
     counts: LabelCounts
+    entry: NDArray[np.float64] | None = None
+    id: NDArray[Any] | None = None
 
 
 def read_labels(y: Any, censored: Any = None, first_row: int = 0) -> EventLabels:
     """Read the labels of some rows, whose meaning all rows of the table will decide."""
-    events, durations = columns_by_name(y)
-    codes, labels = _checked_labels(events, censored, first_row)
-    duration = checked_durations(durations, first_row)
-    return EventLabels(codes, labels, duration, _count(codes, labels, duration))
+    columns = columns_by_name(y)
+    codes, labels = checked_labels(columns.event, censored, first_row)
+    duration = checked_durations(columns.duration, first_row)
+    entry = columns.entry
+    if entry is not None:
+        entry = checked_durations(entry, first_row, "entry")
+    counts = count_labels(codes, labels, duration)
+    return EventLabels(codes, labels, duration, counts, entry, columns.id)
 
 
 def has_later_row(id: NDArray[np.int64], duration: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -311,6 +364,28 @@ def warn_of_unknown_durations(outcome: Outcome) -> None:
         )
 
 
+def warn_of_entry(outcome: Outcome) -> None:
+    """Warn of gaps between rows of a subject, and of entries that may be in another unit."""
+    if outcome.entry is None:
+        return
+    if outcome.id is not None:
+        n_gaps, first = find_gaps(outcome.id, outcome.entry, outcome.duration)
+        if n_gaps:
+            warn(
+                f"{n_gaps} of {outcome.n_subjects} subjects have gaps between their rows (first: "
+                f"before {row_name(first)}, from {outcome.entry[first]:g}); they are not under "
+                "observation in a gap.",
+                DataWarning,
+            )
+    latest, middle = outcome.entry.max(initial=0.0), float(np.median(outcome.duration))
+    if outcome.id is None and 0 < 100 * latest < middle:
+        warn(
+            f"entry is at most {latest:g}, and duration {middle:g} in the median: both must count "
+            "from the same origin in the same unit. If they do, this has little effect.",
+            DataWarning,
+        )
+
+
 def require_same_subjects(n_subjects: int, outcome: Outcome) -> None:
     """Refuse covariates and outcome of different length."""
     if n_subjects != len(outcome):
@@ -320,6 +395,19 @@ def require_same_subjects(n_subjects: int, outcome: Outcome) -> None:
         )
 
 
+def _read_subject_rows(
+    columns: OutcomeColumns,
+    duration: NDArray[np.float64],
+    is_event: NDArray[np.bool_],
+    first_row: int,
+) -> SubjectRows | None:
+    entry, ids = columns.entry, columns.id
+    if entry is not None:
+        entry = checked_durations(entry, first_row, "entry")
+    numbers = None if ids is None else number_subjects(ids, first_row)
+    return read_rows(numbers, entry, duration, is_event, names_of(ids), first_row)
+
+
 def _recode_censored(
     events: NDArray[Any], duration: NDArray[np.float64], censored: Any
 ) -> tuple[NDArray[Any], dict[str, Any]]:
@@ -327,8 +415,8 @@ def _recode_censored(
 
     A cause labelled 0 (as in a column "alive") gets the smallest number that is no other cause's.
     """
-    codes, labels = _checked_labels(events, censored, 0)
-    meaning = read_meaning(_count(codes, labels, duration), censored)
+    codes, labels = checked_labels(events, censored, 0)
+    meaning = read_meaning(count_labels(codes, labels, duration), censored)
     free = next(number for number in range(1, len(labels) + 2) if number not in meaning.causes)
     new = {0: free, **dict.fromkeys(meaning.censored, 0)}
     events = np.array([new.get(label, label) for label in labels], dtype=object)[codes]
@@ -336,66 +424,6 @@ def _recode_censored(
         events = events.astype(np.int64)
     causes = {new.get(cause, cause) for cause in meaning.causes}
     return events, {"censored": (0, *(c for c in meaning.censored if c not in {0, *causes}))}
-
-
-def _checked_labels(
-    events: NDArray[Any], censored: Any, first_row: int
-) -> tuple[NDArray[np.int64], list[Any]]:
-    """Code each subject by distinct labels; whole numbers as int, none missing."""
-    if events.dtype.kind in "mM":
-        events = np.array([None if np.isnat(date) else date for date in events], dtype=object)
-    codes, values = pd.factorize(events, use_na_sentinel=False)
-    raw = list(values) if values.dtype == object else values.tolist()
-    labels = [plain_label(label) for label in raw]
-    if EMPTY in (named_labels(censored) or ()):
-        labels = [EMPTY if label is None else label for label in labels]
-    dates = np.array([is_date(label) for label in labels], dtype=bool)
-    if dates.any():
-        n_dates = int(dates[codes].sum())
-        refuse_dates([labels[k] for k in np.flatnonzero(dates)], n_dates, len(events))
-    _refuse_invalid(codes, raw, labels, first_row)
-    distinct = list(dict.fromkeys(labels))
-    index = {label: k for k, label in enumerate(distinct)}
-    return np.array([index[label] for label in labels], dtype=np.int64)[codes], distinct
-
-
-def _refuse_invalid(codes: NDArray[Any], raw: list[Any], labels: list[Any], first_row: int) -> None:
-    missing = np.array([label is None for label in labels], dtype=bool)
-    valid = [isinstance(label, str) or (isinstance(label, int) and label >= 0) for label in labels]
-    bad = (missing if missing.any() else ~np.array(valid, dtype=bool))[codes]
-    if not bad.any():
-        return
-    first = int(np.flatnonzero(bad)[0])
-    seen = (
-        "event must be 0 for censored subjects, or a cause as a whole number above 0 or as text; "
-        f"{bad.sum()} of {len(bad)} are not (first: {row_name(first_row + first)}, "
-        f"{short(raw[codes[first]])})."
-    )
-    if not missing.any():
-        raise DataError(f"{seen} Drop or correct these subjects.")
-    usual = [str(label) for label in labels if label is not None and is_usual(label)]
-    named = [EMPTY, *usual]  # what is named means censored, and nothing else does
-    argument = f"censored={named if usual else EMPTY!r}"
-    options = tuple(part for label in named for part in ("--censored", label))
-    raise DataError(
-        f"{seen} Drop these subjects or, if nothing happened to them, pass "
-        f"{argument}, for example Surv.from_arrays(event, duration, {argument}).",
-        in_command=f"{seen} Drop these subjects or, if nothing happened to them, say "
-        f"{shlex.join(options)}.",
-        answers=[Answer("if nothing happened to subjects without an event", options)],
-    )
-
-
-def _count(
-    codes: NDArray[np.int64], labels: Sequence[Any], duration: NDArray[np.float64]
-) -> LabelCounts:
-    n = np.bincount(codes, minlength=len(labels))
-    total = np.bincount(codes, weights=duration, minlength=len(labels))
-    shortest, longest = np.full(len(labels), np.inf), np.full(len(labels), -np.inf)
-    np.minimum.at(shortest, codes, duration)
-    np.maximum.at(longest, codes, duration)
-    columns = zip(*(values.tolist() for values in (n, total, shortest, longest)), strict=True)
-    return LabelCounts(zip(labels, (Followed(*column) for column in columns), strict=True))
 
 
 def _event_numbers(labels: Sequence[Any], meaning: Meaning) -> NDArray[np.int64]:

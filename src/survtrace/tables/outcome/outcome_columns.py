@@ -1,9 +1,9 @@
-"""Find the event and the duration column of an outcome in any accepted form, as arrays."""
+"""Find event, duration, entry and id of an outcome in any accepted form, as arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -16,11 +16,28 @@ from survtrace.tables.covariates.text_numbers import parse_numbers
 
 EXAMPLE = "for example Surv.from_arrays(event=[0, 1, 2], duration=[3.5, 1.2, 8.0])"
 IN_COMMAND = "Name the columns with --event and --duration."
-DURATION_NAMES = ("duration", "time")
+DURATION_NAMES = ("duration", "time", "stop")
+ENTRY_NAMES = ("entry", "start")
 
 
-def columns_by_name(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Find the event and the duration column."""
+class OutcomeColumns(NamedTuple):
+    """The columns of an outcome; entry and id only where they are given."""
+
+    event: NDArray[Any]
+    duration: NDArray[Any]
+    entry: NDArray[Any] | None = None
+    id: NDArray[Any] | None = None
+
+
+def columns_by_name(y: Any) -> OutcomeColumns:
+    """Find the columns of an outcome.
+
+    Examples
+    --------
+    >>> y = {"start": [0, 2], "stop": [2, 3], "event": [0, 1], "id": [7, 7]}
+    >>> columns_by_name(y).entry.tolist()
+    [0, 2]
+    """
     if y is None:
         raise DataError(
             f"y must hold an event and a duration for each subject; requires y to be passed, "
@@ -29,19 +46,26 @@ def columns_by_name(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     columns = _named_columns(y)
     names = list(columns)
     if [column.dtype.kind for column in columns.values()] in (["b", "f"], ["b", "i"], ["b", "u"]):
-        return columns[names[0]], columns[names[1]]  # scikit-survival's: a boolean and a number
-    duration_names = [name for name in names if name in DURATION_NAMES]
-    if "event" not in names or len(duration_names) != 1 or len(names) != 2:
-        seen = f"y must have exactly two columns, event and duration (or time); got {names}."
+        # scikit-survival's: a boolean and a number
+        return OutcomeColumns(columns[names[0]], columns[names[1]])
+    durations = [name for name in names if name in DURATION_NAMES]
+    entries = [name for name in names if name in ENTRY_NAMES]
+    others = {*names} - {"event", "id", *durations, *entries}
+    if "event" not in names or len(durations) != 1 or len(entries) > 1 or others:
+        seen = (
+            "y must have the columns event and duration (or time, stop), and may have entry (or "
+            f"start) and id, each once; got {names}."
+        )
         raise DataError(
             f"{seen} Select them by name, {EXAMPLE}.", in_command=f"{seen} {IN_COMMAND}"
         )
-    return columns["event"], columns[duration_names[0]]
+    entry = columns[entries[0]] if entries else None
+    return OutcomeColumns(columns["event"], columns[durations[0]], entry, columns.get("id"))
 
 
 def _named_columns(y: Any) -> dict[str, NDArray[Any]]:
     if isinstance(y, Mapping):
-        return {str(name): as_column(values, str(name)) for name, values in y.items()}
+        return {str(name): _as_named(values, str(name)) for name, values in y.items()}
     if isinstance(y, np.ndarray) and y.dtype.names:
         return {name: as_column(y[name], name) for name in y.dtype.names}
     frame = nw.from_native(y, eager_only=True, pass_through=True)
@@ -50,7 +74,7 @@ def _named_columns(y: Any) -> dict[str, NDArray[Any]]:
     shape = np.shape(y)
     seen = f"an array of shape {shape}" if shape else f"{type(y).__name__}"
     raise DataError(
-        "y must name its two columns, event and duration: a frame, a mapping or a structured "
+        "y must name its columns, event and duration: a frame, a mapping or a structured "
         f"array; got {seen}. A plain array cannot say which is which; {EXAMPLE}."
     )
 
@@ -60,6 +84,17 @@ def _column_of(series: Any) -> NDArray[Any]:
     if dates or series.dtype.is_numeric() or series.dtype == nw.Boolean:
         return np.asarray(series.to_numpy())
     return np.array([*series.to_list(), None], dtype=object)[:-1]  # lists stay in their cells
+
+
+def _as_named(values: Any, name: str) -> NDArray[Any]:
+    return as_ids(values) if name == "id" else as_column(values, name)
+
+
+def as_ids(values: Any) -> NDArray[Any]:
+    """Convert the labels of subjects to an array; one that is a tuple stays one."""
+    if isinstance(values, list | tuple) and any(isinstance(each, tuple) for each in values):
+        return np.array([*values, None], dtype=object)[:-1]
+    return as_column(values, "id")
 
 
 def as_column(values: Any, name: str) -> NDArray[Any]:
@@ -76,78 +111,104 @@ def as_column(values: Any, name: str) -> NDArray[Any]:
     return column
 
 
-def require_same_length(events: NDArray[Any], durations: NDArray[Any]) -> None:
-    """Refuse events and durations of different length."""
-    if len(events) != len(durations):
+def require_same_length(columns: OutcomeColumns) -> None:
+    """Refuse columns of different length."""
+    found = {name: each for name, each in columns._asdict().items() if each is not None}
+    if len({len(column) for column in found.values()}) > 1:
+        plural = {"event": "events", "duration": "durations", "entry": "entries", "id": "ids"}
+        seen = [f"{len(column)} {plural[name]}" for name, column in found.items()]
         raise DataError(
-            "event and duration must describe the same subjects; "
-            f"got {len(events)} events and {len(durations)} durations; {EXAMPLE}."
+            f"{_joined(list(found))} must describe the same subjects; got {_joined(seen)}; "
+            f"{EXAMPLE}."
         )
 
 
-def checked_durations(durations: NDArray[Any], first_row: int = 0) -> NDArray[np.float64]:
-    """Convert durations to finite numbers of zero or more; text is read where it is clear."""
-    duration = duration_numbers(durations, first_row)
+def _joined(words: list[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def checked_durations(
+    durations: NDArray[Any], first_row: int = 0, name: str = "duration"
+) -> NDArray[np.float64]:
+    """Convert durations to finite numbers of zero or more; text is read where it is clear.
+
+    ``name`` is "entry" for times of entry, of which the same holds.
+    """
+    duration = duration_numbers(durations, first_row, name)
+    way_out = "Drop or correct these subjects."
+    if name == "entry":
+        way_out = (
+            "Drop or correct these rows; entry is 0 for those under observation from the origin "
+            "of duration on."
+        )
     for bad, rule in ((~np.isfinite(duration), "finite"), (duration < 0, "zero or more")):
         if bad.any():
             first = np.flatnonzero(bad)[0]
             raise DataError(
-                f"duration must be {rule}; {bad.sum()} of {len(bad)} are not "
-                f"(first: {row_name(first_row + first)}, {duration[first]}). "
-                "Drop or correct these subjects."
+                f"{name} must be {rule}; {bad.sum()} of {len(bad)} are not "
+                f"(first: {row_name(first_row + first)}, {duration[first]}). {way_out}"
             )
     return duration
 
 
-def duration_numbers(durations: NDArray[Any], first_row: int = 0) -> NDArray[np.float64]:
+def duration_numbers(
+    durations: NDArray[Any], first_row: int = 0, name: str = "duration"
+) -> NDArray[np.float64]:
     """Convert durations to floats, missing ones to NaN."""
     kind = pd.api.types.infer_dtype(durations) if durations.dtype == object else ""
     if durations.dtype.kind in "mM" or kind.startswith(("date", "timedelta")):
         dtype = kind or durations.dtype
+        example, span = {
+            "duration": ("(end - start)", "the start of follow-up to its end"),
+            "entry": ("(entry - origin)", "the origin of --duration to the begin of observation"),
+        }[name]
         raise DataError(
-            f"duration must be a number; got {dtype}. "
-            "Subtract the start date and convert, for example (end - start).dt.days.",
-            in_command=f"--duration must name a column of numbers; got {dtype}. Add a column to "
-            "the table with the time from the start of follow-up to its end, such as days.",
+            f"{name} must be a number; got {dtype}. "
+            f"Subtract the start date and convert, for example {example}.dt.days.",
+            in_command=f"--{name} must name a column of numbers; got {dtype}. Add a column to "
+            f"the table with the time from {span}, such as days.",
         )
     if is_complex(durations):
-        raise DataError("duration must be a real number; got complex ones. Pass their real part.")
+        raise DataError(f"{name} must be a real number; got complex ones. Pass their real part.")
     if durations.dtype == object and any(isinstance(value, str) for value in durations):
-        return _read_texts(durations, first_row)
+        return _read_texts(durations, first_row, name)
     try:
         return durations.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         bad = np.array([not _is_number(value) for value in durations])
-        raise _no_numbers(durations, bad, first_row) from None
+        raise _no_numbers(durations, bad, first_row, name) from None
 
 
-def _read_texts(durations: NDArray[Any], first_row: int) -> NDArray[np.float64]:
+def _read_texts(durations: NDArray[Any], first_row: int, name: str) -> NDArray[np.float64]:
     """Read durations written as text, if each can mean one number only, with a warning."""
     read = parse_numbers(durations)
     bad = read.unreadable
     if bad.any():
-        raise _no_numbers(durations, bad, first_row)
+        raise _no_numbers(durations, bad, first_row, name)
     if "bound" in read.changes or len(read.units) > 1:
         bound = next((text for text in durations if set(str(text)) & set("<>\u2264\u2265~+")), "")
         unclear = f"bounds such as {bound!r}" if bound else f"units {list(read.units)}"
         raise DataError(
-            f"duration must be a number in one unit; the column holds {unclear}. Convert it to "
+            f"{name} must be a number in one unit; the column holds {unclear}. Convert it to "
             "days, months or years as numbers, and say in the event column who is censored."
         )
     texts = sum(isinstance(value, str) and bool(value.strip()) for value in durations)
     changes = "".join(f", {kind}: {n}" for kind, n in read.changes.items())
+    times = "entries" if name == "entry" else "durations"
     warn(
-        f"durations are written as text; {texts} of {len(durations)} were read as numbers"
+        f"{times} are written as text; {texts} of {len(durations)} were read as numbers"
         f"{changes} (first: {row_name(first_row)}, {durations[0]!r} is {read.numbers[0]:g}).",
         DataWarning,
     )
     return read.numbers
 
 
-def _no_numbers(durations: NDArray[Any], bad: NDArray[np.bool_], first_row: int) -> DataError:
+def _no_numbers(
+    durations: NDArray[Any], bad: NDArray[np.bool_], first_row: int, name: str
+) -> DataError:
     first = int(np.flatnonzero(bad)[0])
     return DataError(
-        f"duration must be a number; {bad.sum()} of {len(bad)} are not "
+        f"{name} must be a number; {bad.sum()} of {len(bad)} are not "
         f"(first: {row_name(first_row + first)}, {short(durations[first])}). "
         "Convert the column to days, months or years as numbers."
     )

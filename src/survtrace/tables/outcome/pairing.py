@@ -60,8 +60,7 @@ def read_scored(est: Any, X: Any, y: Any) -> tuple[Any, Outcome]:
 def _by_roles(X: Any, y: Mapping[Any, Any], sample_weight: Any) -> Pair:
     roles, table = read_roles(y), open_table(X)
     covariates = table.select(roles.covariates(table.columns)).to_native()
-    named = {roles.event: "event", roles.duration: "duration"}
-    outcome = table.select(list(named)).rename(named).to_native()
+    outcome = table.select(list(roles.outcome)).rename(roles.outcome).to_native()
     weight = align_rows(X, sample_weight, "sample_weight")
     if roles.weight is not None and weight is None:
         weight = table[roles.weight].to_numpy()

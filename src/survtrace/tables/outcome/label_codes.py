@@ -1,0 +1,83 @@
+"""Code the labels of an event column, whole numbers as int, and refuse those that are none."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from survtrace.errors import Answer, DataError, row_name
+from survtrace.tables.outcome.censoring_labels import (
+    EMPTY,
+    Followed,
+    LabelCounts,
+    named_labels,
+    refuse_dates,
+)
+from survtrace.tables.outcome.event_labels import is_date, is_usual, plain_label
+from survtrace.tables.outcome.outcome_columns import short
+
+
+def checked_labels(
+    events: NDArray[Any], censored: Any, first_row: int
+) -> tuple[NDArray[np.int64], list[Any]]:
+    """Code each subject by distinct labels; whole numbers as int, none missing."""
+    if events.dtype.kind in "mM":
+        events = np.array([None if np.isnat(date) else date for date in events], dtype=object)
+    codes, values = pd.factorize(events, use_na_sentinel=False)
+    raw = list(values) if values.dtype == object else values.tolist()
+    labels = [plain_label(label) for label in raw]
+    if EMPTY in (named_labels(censored) or ()):
+        labels = [EMPTY if label is None else label for label in labels]
+    dates = np.array([is_date(label) for label in labels], dtype=bool)
+    if dates.any():
+        n_dates = int(dates[codes].sum())
+        refuse_dates([labels[k] for k in np.flatnonzero(dates)], n_dates, len(events))
+    _refuse_invalid(codes, raw, labels, first_row)
+    distinct = list(dict.fromkeys(labels))
+    index = {label: k for k, label in enumerate(distinct)}
+    return np.array([index[label] for label in labels], dtype=np.int64)[codes], distinct
+
+
+def _refuse_invalid(codes: NDArray[Any], raw: list[Any], labels: list[Any], first_row: int) -> None:
+    missing = np.array([label is None for label in labels], dtype=bool)
+    valid = [isinstance(label, str) or (isinstance(label, int) and label >= 0) for label in labels]
+    bad = (missing if missing.any() else ~np.array(valid, dtype=bool))[codes]
+    if not bad.any():
+        return
+    first = int(np.flatnonzero(bad)[0])
+    seen = (
+        "event must be 0 for censored subjects, or a cause as a whole number above 0 or as text; "
+        f"{bad.sum()} of {len(bad)} are not (first: {row_name(first_row + first)}, "
+        f"{short(raw[codes[first]])})."
+    )
+    if not missing.any():
+        raise DataError(f"{seen} Drop or correct these subjects.")
+    usual = [str(label) for label in labels if label is not None and is_usual(label)]
+    named = [EMPTY, *usual]  # what is named means censored, and nothing else does
+    argument = f"censored={named if usual else EMPTY!r}"
+    options = tuple(part for label in named for part in ("--censored", label))
+    raise DataError(
+        f"{seen} Drop these subjects or, if nothing happened to them, pass "
+        f"{argument}, for example Surv.from_arrays(event, duration, {argument}).",
+        in_command=f"{seen} Drop these subjects or, if nothing happened to them, say "
+        f"{shlex.join(options)}.",
+        answers=[Answer("if nothing happened to subjects without an event", options)],
+    )
+
+
+def count_labels(
+    codes: NDArray[np.int64], labels: Sequence[Any], duration: NDArray[np.float64]
+) -> LabelCounts:
+    """Count the subjects of each label, and how long they were followed."""
+    n = np.bincount(codes, minlength=len(labels))
+    total = np.bincount(codes, weights=duration, minlength=len(labels))
+    shortest, longest = np.full(len(labels), np.inf), np.full(len(labels), -np.inf)
+    np.minimum.at(shortest, codes, duration)
+    np.maximum.at(longest, codes, duration)
+    columns = zip(*(values.tolist() for values in (n, total, shortest, longest)), strict=True)
+    return LabelCounts(zip(labels, (Followed(*column) for column in columns), strict=True))
