@@ -27,8 +27,8 @@ class Names:
     causes: dict[Any, str]  # by label
     covariates: dict[str, str]  # by name; with the unit
     time_unit: str = ""  # empty if it is not known
-    time_name: str = ""  # of the clock, such as "age"; empty if it is not known
     card: dict[str, Any] = field(default_factory=dict)
+    time_name: str = ""  # of the clock, such as "age"; empty if it is not known
 
     def cause(self, label: Any) -> str:
         """Return the text of a cause."""
@@ -65,8 +65,8 @@ def names_of(est: Any) -> Names:
         {**causes, **(getattr(est, "cause_names_", None) or {})},
         {**covariates, **(getattr(est, "covariate_labels_", None) or {})},
         getattr(est, "time_unit_", "") or "",
-        getattr(est, "time_name_", "") or getattr(est, "time_name", "") or "",
         dict(getattr(est, "card_", None) or {}),
+        getattr(est, "time_name_", "") or getattr(est, "time_name", "") or "",
     )
 
 
