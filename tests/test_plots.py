@@ -10,8 +10,8 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 from survtrace import DataError, SettingError  # noqa: E402
 from survtrace.plots import (  # noqa: E402
-    plot_attention,
     plot_at_risk,
+    plot_attention,
     plot_calibration,
     plot_differences,
     plot_history,

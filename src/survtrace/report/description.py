@@ -151,7 +151,7 @@ def _observation(outcome: Outcome) -> Observation:
     stays, _ = join_rows(outcome)  # a row for each time under observation
     assert stays.entry is not None
     number = np.arange(len(outcome)) if outcome.id is None else outcome.id
-    firsts = pd.Series(outcome.entry).groupby(number).min().to_numpy(np.float64)
+    firsts = np.asarray(pd.Series(outcome.entry).groupby(number).min(), dtype=np.float64)
     n_subjects = len(stays) if stays.id is None else len(np.unique(stays.id))
     shown = _round_times(float(stays.entry.min()), float(stays.duration.max()))
     at_risk = [int(((stays.entry < t) & (stays.duration >= t)).sum()) for t in shown]
