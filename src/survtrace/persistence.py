@@ -68,6 +68,8 @@ def save(est: SurvTRACE, path: str | Path) -> None:
             "censoring_floor": est.censoring_.floor,
             "history": est.history_.to_dict(orient="list"),
             "card": est.card_,
+            "entry": est.entry_,
+            "has_start_stop": est.has_start_stop_,
         },
         {**network, **{name: torch.from_numpy(array) for name, array in arrays.items()}},
     )
@@ -95,7 +97,8 @@ missing). Pass the folder that SurvTRACE.save wrote.
 def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
     est = SurvTRACE(**note["settings"])
     est.causes_ = note["causes"]
-    # Folders saved before these were known have none of them: censored, left_out, card.
+    # Folders saved before these were known have none of them: censored, left_out, card, entry,
+    # has_start_stop.
     est.censored_ = note.get("censored", [])
     est.encoding_ = Encoding.from_dict(note["encoding"], note.get("left_out", ()))
     est._remember_names(est.encoding_)
@@ -113,6 +116,8 @@ def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
     )
     est.history_ = pd.DataFrame(note["history"])
     est.card_ = note.get("card", {})
+    est.entry_ = None if note.get("entry") is None else tuple(note["entry"])
+    est.has_start_stop_ = bool(note.get("has_start_stop", False))
     network = Network(Shape.from_dict(note["shape"]))
     saved = {n.removeprefix("network."): t for n, t in tensors.items() if n.startswith("network.")}
     for name, saved_name in SAVED_NAMES.items():
