@@ -119,7 +119,7 @@ def test_weights_of_subjects_are_those_of_all_their_rows(one_cause, tiny, cut):
 
 
 def test_the_rows_of_one_subject_alone_are_refused(one_cause, tiny):
-    X, y = one_cause
+    X, _ = one_cause
     ends = np.arange(1.0, 161.0)
     lone = Outcome(ends, (ends == 160).astype(int), (1,), entry=ends - 1, id=np.zeros(160, int))
     with pytest.raises(DataError, match="two subjects; all 160 rows have the same id"):

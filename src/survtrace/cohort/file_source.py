@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -105,7 +106,8 @@ class FileSource:
         self._require_subjects(followed)
         ends = range(self.chunk_rows, len(event), self.chunk_rows)
         moved = shifted(smallest) if self.zero_duration == "shift" else self.zero_duration
-        observed = rows.finish(event_of_code > 0, self._label) if has_rows else None
+        label_of = None if roles.id is None else partial(self._label, roles.id)
+        observed = rows.finish(event_of_code > 0, label_of) if has_rows else None
         scan = OutcomeScan(
             replace(self, causes=meaning.causes, zero_duration=moved, observed=observed),
             meaning.causes,
@@ -140,9 +142,8 @@ class FileSource:
                 )
                 if self.observed is not None:
                     place = slice(first_row, first_row + len(outcome))
-                    begun = self.observed._asdict()
-                    here = {k: None if v is None else v[place] for k, v in begun.items()}
-                    outcome = replace(outcome, **here)
+                    here: Any = [None if one is None else one[place] for one in self.observed]
+                    outcome = replace(outcome, **dict(zip(SubjectRows._fields, here, strict=True)))
                 rows = np.flatnonzero(~outcome.is_empty)
                 weight = self._weight(table, first_row)[rows]
                 covariates = nw.from_native(table.select(self.roles.covariates(columns)))
@@ -185,11 +186,11 @@ class FileSource:
                 )
         return table.select(list(named)).rename_columns(list(named.values()))
 
-    def _label(self, row: int) -> Any:
+    def _label(self, column: str, row: int) -> Any:
         """Read the id of a row again, to name it in an error."""
         chunk = row // self.chunk_rows
         span = range(chunk, chunk + 1)
-        table = next(iter(parquet_chunks(self.path, [self.roles.id], self.chunk_rows, span)))
+        table = next(iter(parquet_chunks(self.path, [column], self.chunk_rows, span)))
         return table.column(0)[row % self.chunk_rows].as_py()
 
     def _weight(self, table: Any, first_row: int) -> NDArray[np.float64]:
