@@ -59,6 +59,19 @@ def test_without_dropout_it_learns_what_the_cpu_learns(cohort, share_of_time_uns
     np.testing.assert_allclose(there, here, atol=2e-3)
 
 
+def test_cutting_rows_changes_a_fit_there_by_rounding_alone(cohort, cut):
+    quiet = ("token_dropout", "head_dropout", "mortality_weight", "stay_weight", "unknown_steps")
+    settings = {**TINY, **dict.fromkeys(quiet, 0), "batch_size": 10_000, "max_epochs": 20}
+    X, y = cohort
+    found, expected = (
+        SurvTRACE(**settings, device="cuda", random_state=0)
+        .fit(*table)
+        .predict_cumulative_incidence(X, TIMES)
+        for table in (cut(X, y), (X, y))
+    )
+    np.testing.assert_allclose(found, expected, atol=2e-3)
+
+
 def test_answers_are_the_same_on_both_and_survive_saving(on_cuda, cohort, tmp_path):
     X = cohort[0]
     on_cuda.save(tmp_path / "est")
