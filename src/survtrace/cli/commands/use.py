@@ -39,7 +39,14 @@ if TYPE_CHECKING:
 def predict(
     model: Model,
     table: Table,
-    times: Annotated[str, typer.Option(metavar="12,60", help="Times to predict at.")],
+    times: Annotated[
+        str,
+        typer.Option(
+            metavar="12,60",
+            help="Times to predict at, counted from the same origin as --duration in fit; with "
+            "--after also +12,+60, counted from there.",
+        ),
+    ],
     out: Annotated[
         Path,
         typer.Option(
@@ -48,6 +55,14 @@ def predict(
         ),
     ] = STANDARD,
     ids: Keep = None,
+    after: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME|COLUMN",
+            help="When each subject is known to be event-free, such as its age now: predict what "
+            "happens from then on.",
+        ),
+    ] = None,
     survival_only: Annotated[
         bool, typer.Option("--survival-only/--causes", help="Leave out each cause's incidence.")
     ] = False,
@@ -66,6 +81,7 @@ def predict(
     """Write each subject's probabilities at given times; tables of any size, in little memory.
 
     Rows keep their order; the columns of --id come first, then survival_12, incidence_1_12, ...
+    (of --times +12: survival_+12, incidence_1_+12, ...).
     """
     from survtrace import distributed, load
     from survtrace.streaming import predict_file
@@ -77,8 +93,9 @@ def predict(
         raise SettingError("--ray writes a folder of Parquet files; pass its path as --out.")
     require_free(out, force=force, inputs=[table, model])
     points = read_numbers(times, "--times")
-    est, total = load(model), count_rows(table)
     question: dict[str, Any] = {"keep": ids or (), "causes": not survival_only, "std": std}
+    question |= _conditions(times, points, after)
+    est, total = load(model), count_rows(table)
     began = time.perf_counter()
     with screen.hushed(quiet), screen.counting(total, quiet=quiet) as advance, rows_as_in(table):
         if ray:
@@ -240,6 +257,28 @@ def serve(
     from survtrace.app import serve as run
 
     run(model, host=host, port=port, token=token, importance=importance, time_unit=time_unit)
+
+
+def _conditions(times: str, points: list[float], after: str | None) -> dict[str, Any]:
+    """Read --after, a time or a column, and whether --times count from there."""
+    marked = [each.strip().startswith("+") for each in times.split(",")]
+    if any(marked) and (after is None or not all(marked)):
+        raise SettingError(
+            f"--times with a + count from --after, all of them or none; got {times!r}"
+            + (" without --after." if after is None else ".")
+        )
+    try:
+        since = None if after is None else float(after)
+    except ValueError:
+        return {"after": after, "from_after": any(marked)}
+    if since is not None and not since >= 0:
+        raise SettingError(f"--after must be a time of zero or more, or a column; got {after}.")
+    if since is not None and not any(marked) and max(points) <= since:
+        raise SettingError(
+            f"--times must be later than --after {after}; got {times}. They count from the same "
+            f"origin; to count from --after, write them with a +, such as +{points[0]:g}."
+        )
+    return {"after": since, "from_after": any(marked)}
 
 
 def _side_by_side(est: SurvTRACE, scores: pd.DataFrame) -> pd.DataFrame:
