@@ -50,6 +50,24 @@ def at_risk(outcome: Outcome, landmark: float) -> AtRisk:
     return AtRisk(rows, last[place[rows]])
 
 
+def after_landmark(outcome: Outcome, landmark: float) -> tuple[Rows, Outcome]:
+    """Take the rows that hold at a landmark, and what became of their subjects, counted from it.
+
+    Examples
+    --------
+    >>> cut = Outcome(np.array([1.0, 4.0, 2.0]), np.array([0, 1, 0]), (1,),
+    ...               entry=np.array([0.0, 1.0, 0.5]), id=np.array([7, 7, 8]))
+    >>> rows, future = after_landmark(cut, 1.5)
+    >>> rows.tolist(), future.duration.tolist(), future.event.tolist()
+    ([1, 2], [2.5, 0.5], [1, 0])
+    """
+    rows, last = at_risk(outcome, landmark)
+    warn_of_gaps(outcome, last)
+    ended = outcome.take(last)
+    future = Outcome(ended.duration - landmark, ended.event, outcome.causes, outcome.censored)
+    return rows, future
+
+
 def read_landmarks(at: ArrayLike, outcome: Outcome) -> Floats:
     """Read landmarks: distinct times, at each of which somebody is under observation."""
     try:
@@ -131,8 +149,7 @@ def landmark(
     landmarks = read_landmarks(at, outcome)
     found = [at_risk(outcome, time) for time in landmarks.tolist()]
     rows, last = (np.concatenate(each) for each in zip(*found, strict=True))
-    if outcome.goes_on is not None and (left := outcome.goes_on[last]).any():
-        warn_of_gaps(int(left.sum()), len(left))
+    warn_of_gaps(outcome, last)
     when = np.repeat(landmarks, [len(each.rows) for each in found])
     ends = [take(frame[name], last) for name in (columns.duration, columns.event)]
     added = [
@@ -143,10 +160,12 @@ def landmark(
     return selected.with_columns(*ends, *added).to_native()
 
 
-def warn_of_gaps(n_left: int, n_subjects: int) -> None:
-    """Warn of subjects that leave observation and come back."""
+def warn_of_gaps(outcome: Outcome, last: Rows) -> None:
+    """Warn of subjects that leave observation, and come back."""
+    if outcome.goes_on is None or not (left := outcome.goes_on[last]).any():
+        return
     warn(
-        f"{n_left} of {n_subjects} subjects under observation at a landmark leave it later and "
+        f"{left.sum()} of {len(left)} subjects under observation at a landmark leave it later and "
         "come back after a gap; they are censored where they leave.",
         DataWarning,
     )
