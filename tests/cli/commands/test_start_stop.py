@@ -104,6 +104,23 @@ def test_fit_holds_out_subjects_and_evaluate_knows_the_columns(survtrace, table,
     assert (predicted.code, predicted.err.count("warning")) == (0, 0)
 
 
+def test_several_rows_of_a_subject_are_scored_at_landmarks(survtrace, table, small, tmp_path):
+    out, held_out = tmp_path / "m", tmp_path / "m-held-out.csv"
+    options = ("--hold-out", "0.4", "--time-unit", "years", "--out", out, *small)
+    assert survtrace("fit", table, *OUTCOME, *WHOSE, *options).code == 0
+    code, _, err = survtrace("evaluate", out, held_out)
+    assert code == 2
+    assert "evaluate MODEL TABLE --landmark S" in flat(err)
+    arguments = ("evaluate", out, held_out, "--landmark", "1,2", "--horizons", "2")
+    code, shown, err = survtrace(*arguments)
+    assert (code, err) == (0, "")
+    assert "Scores on 96 subjects" in shown
+    assert "landmark" in shown
+    found = pd.DataFrame(json.loads(survtrace(*arguments, "--json").out))
+    assert set(found["landmark"]) == {1.0, 2.0}
+    assert set(found["horizon"].dropna()) == {2.0}
+
+
 def test_a_table_without_the_column_of_entry_is_asked_about(survtrace, table, small, tmp_path):
     out, plain = tmp_path / "m", tmp_path / "plain.csv"
     survtrace("fit", table, *OUTCOME, "--entry", "since", "--id", "patient", "--out", out, *small)

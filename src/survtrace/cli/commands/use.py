@@ -122,6 +122,14 @@ def evaluate(
         str | None,
         typer.Option(metavar="12,60", help="When to score; by default quartiles of event times."),
     ] = None,
+    landmark: Annotated[
+        str | None,
+        typer.Option(
+            metavar="24,60",
+            help="Predict at these times, from what is known then, for those under observation; "
+            "--horizons count from each. The way to score several rows of a subject.",
+        ),
+    ] = None,
     train: Annotated[
         Path | None,
         typer.Option(
@@ -144,12 +152,13 @@ def evaluate(
     from survtrace.evaluation.learned_rows import warn_of_interrupted
 
     points = None if horizons is None else read_numbers(horizons, "--horizons")
+    landmarks = None if landmark is None else read_numbers(landmark, "--landmark")
     est = load(model)
     with screen.hushed(quiet), rows_as_in(table):
         warn_of_interrupted(est)
         X, y = read_scored(est, table, how)
         y_train = None if train is None else read_scored(est, train, how)[1]
-        scores = score(est, X, y, horizons=points, y_train=y_train)
+        scores = score(est, X, y, horizons=points, landmarks=landmarks, y_train=y_train)
     if json:
         screen.show_json(screen.records(scores))
         return
@@ -282,7 +291,7 @@ def _conditions(times: str, points: list[float], after: str | None) -> dict[str,
 
 
 def _side_by_side(est: SurvTRACE, scores: pd.DataFrame) -> pd.DataFrame:
-    """A row for each cause and horizon, a column for each score."""
+    """A row for each cause and horizon (and landmark), a column for each score."""
     integrated = scores["score"] == "IBS"
     table = scores.assign(
         cause=scores["cause"].map(est.cause_names_),
@@ -291,6 +300,9 @@ def _side_by_side(est: SurvTRACE, scores: pd.DataFrame) -> pd.DataFrame:
         shown=_with_interval(scores, "value"),
     )
     index = ["cause", "horizon"]
+    if "landmark" in table:
+        index = ["landmark", *index]
+        table["landmark"] = table["landmark"].map("{:g}".format)
     found = table.pivot_table("shown", index, "score", aggfunc="first", fill_value="", sort=False)
     unit = f" ({est.time_unit_})" if est.time_unit_ else ""
     return found.reset_index().rename(columns={"horizon": f"horizon{unit}"})
