@@ -89,7 +89,7 @@ def test_a_covariate_is_used_where_the_user_says_so(survtrace, table):
 
 def test_fit_holds_out_subjects_and_evaluate_knows_the_columns(survtrace, table, small, tmp_path):
     out, held_out = tmp_path / "m", tmp_path / "m-held-out.csv"
-    options = ("--hold-out", "0.25", "--out", out, *small)
+    options = ("--hold-out", "0.25", "--time-name", "age", "--out", out, *small)
     ended = survtrace("fit", table, *OUTCOME, *WHOSE, *options)
     assert ended.code == 0, ended.err
     rows = read_table(held_out)
@@ -99,6 +99,7 @@ def test_fit_holds_out_subjects_and_evaluate_knows_the_columns(survtrace, table,
     assert est.card_["table"]["entry"] == "since"
     assert est.card_["table"]["id"] == "patient"
     assert "since" not in est.feature_names_in_
+    assert est.time_name == "age"
     assert "--entry since, --id patient" in flat(survtrace("info", out).out)
     predicted = survtrace("predict", out, held_out, "--times", "2")
     assert (predicted.code, predicted.err.count("warning")) == (0, 0)
