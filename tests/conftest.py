@@ -140,6 +140,43 @@ def cohort(request):
     return request.getfixturevalue(request.param)
 
 
+def make_late(y, seed=0):
+    """Let half of the subjects enter after a part of their time."""
+    rng = np.random.default_rng([seed, 2])
+    share = np.where(rng.random(len(y)) < 0.5, 0.0, rng.uniform(0, 0.8, len(y)))
+    return y.assign(entry=share * y["duration"])
+
+
+def cut_rows(X, y, seed=0):
+    """Cut most subjects' rows at random times into up to three, one behind the other."""
+    rng = np.random.default_rng([seed, 3])
+    entry = y["entry"].to_numpy() if "entry" in y else np.zeros(len(y))
+    n_rows = rng.integers(1, 4, len(y))
+    rows = np.repeat(np.arange(len(y)), n_rows)
+    is_last = np.append(rows[1:] != rows[:-1], True)
+    is_first = np.append(True, rows[1:] != rows[:-1])
+    share = rng.uniform(0, 1, len(rows))
+    share = np.sort(rows + np.where(is_last, 1 - 1e-12, 0.9 * share + 0.05)) - rows
+    times = entry[rows] + share * (y["duration"].to_numpy() - entry)[rows]
+    ends = np.where(is_last, y["duration"].to_numpy()[rows], times)
+    begins = np.where(is_first, entry[rows], np.append(0.0, ends[:-1]))
+    event = np.where(is_last, y["event"].to_numpy()[rows], 0)
+    frame = pd.DataFrame({"event": event, "duration": ends, "entry": begins, "id": rows})
+    return X.iloc[rows].reset_index(drop=True), frame
+
+
+@pytest.fixture(scope="session")
+def late_entry():
+    """A function that lets half of an outcome's subjects enter late."""
+    return make_late
+
+
+@pytest.fixture(scope="session")
+def cut():
+    """A function that cuts the rows of a table and its outcome into start-stop rows."""
+    return cut_rows
+
+
 @pytest.fixture(scope="session")
 def fitted_one(one_cause, tiny):
     """Fitted to one cause; not to be changed."""

@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 from survtrace import DataError, SettingError  # noqa: E402
 from survtrace.plots import (  # noqa: E402
+    plot_at_risk,
     plot_attention,
     plot_calibration,
     plot_differences,
@@ -229,6 +230,35 @@ def test_numbers_at_risk_count_those_still_followed_at_each_tick():
     low = np.array([4.0, 6.0])
     assert written[2 : 2 + len(ticks)] == [str((low >= tick).sum()) for tick in ticks]
     assert written[2 + len(ticks)] == "high"
+
+
+def test_who_entered_late_is_at_risk_from_then_on():
+    y = {"event": [1, 0, 0, 1], "duration": [55.0, 70.0, 62.0, 68.0], "entry": [50.0, 51, 52, 50]}
+    ax = plot_risk_groups(y, [0.9, 0.8, 0.1, 0.2], groups=2, unit="years", clock="age")
+    assert ax.get_xlabel() == "age (years)"
+    assert ax.get_xlim() == (50.0, 70.0)
+    ticks = [tick for tick in ax.get_xticks() if 50 <= tick <= 70]
+    written = [text.get_text() for text in ax.texts][2 : 2 + len(ticks)]
+    entry, end = np.array([52.0, 50.0]), np.array([62.0, 68.0])
+    assert written == [str(((entry < tick) & (end >= tick)).sum()) for tick in ticks]
+    assert [curve.get_xdata()[0] for curve in ax.lines] == [50.0, 50.0]
+
+
+def test_numbers_at_risk_rise_with_entries_and_fall_with_exits():
+    y = {"event": [1, 0, 0], "duration": [3.0, 5.0, 6.0], "entry": [0.0, 2.0, 2.0]}
+    curve = plot_at_risk(y).lines[0]
+    np.testing.assert_array_equal(curve.get_xdata(), [0, 2, 3, 5, 6])
+    np.testing.assert_array_equal(curve.get_ydata(), [1, 3, 2, 1, 0])
+    plain = plot_at_risk({"event": [1, 0], "duration": [3.0, 5.0]}).lines[0]
+    np.testing.assert_array_equal(plain.get_xdata(), [0, 3, 5])
+    np.testing.assert_array_equal(plain.get_ydata(), [2, 1, 0])
+
+
+def test_rows_of_one_subject_are_at_risk_as_one():
+    y = {"event": [0, 1], "duration": [2.0, 5.0], "entry": [0.0, 2.0], "id": ["a", "a"]}
+    assert plot_at_risk(y).lines[0].get_ydata().tolist() == [1, 0]
+    with pytest.raises(DataError, match=r"one row for each subject.*survtrace\.landmark"):
+        plot_risk_groups(y, [0.1, 0.2], groups=1)
 
 
 def test_many_risk_groups_are_numbered_and_equal_risks_stay_together():

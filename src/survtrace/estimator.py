@@ -65,7 +65,8 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
     lr, weight_decay, clip_norm, batch_size, max_epochs, patience
         Training by AdamW, the gradient of each member clipped; a member stops after ``patience``
         epochs without a better validation loss and goes back to its best.
-        ``batch_size="auto"`` grows with the table, from 64 to 1024.
+        ``batch_size="auto"`` grows with the table, from 64 to 1024; it counts subjects, whatever
+        the number of their rows.
     averaging
         Epochs over which parameters are averaged before they are judged and kept; 0 for none.
     validation_fraction
@@ -86,8 +87,9 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
         unit, label, levels, missing, low, high, decimal. Columns that are not named are inspected:
         identifiers, dates and free text are left out, numbers written as text are read, and one
         warning says so.
-    time_unit, cause_names
-        Unit of durations, and a text to show for each cause (``{1: "relapse"}``).
+    time_unit, time_name, cause_names
+        Unit of durations, a name of the clock where it is not the time since the origin of
+        everybody's follow-up ("age"), and a text to show for each cause (``{1: "relapse"}``).
     zero_duration
         "raise" refuses events at duration 0, "shift" moves them to half the smallest duration.
     checkpoint_dir
@@ -110,12 +112,18 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
     censored_ : list
         Labels that meant censored; `score` and the reports read them so again.
     time_grid_ : ndarray
-        Cut points from 0; beyond the last, curves are constant.
+        Cut points from 0, or from the earliest entry if all entered later; beyond the last,
+        curves are constant.
+    entry_ : tuple or None
+        Earliest, median and latest time at which a subject's observation began; None where all
+        began at 0.
+    has_start_stop_ : bool
+        Whether the fit had subjects with several rows.
     feature_names_in_, n_features_in_
         Covariates, in token order.
-    cause_names_, time_unit_, covariate_labels_
-        What to show: a text for each cause, the unit of durations, and "label (unit)" for each
-        covariate.
+    cause_names_, time_unit_, time_name_, covariate_labels_
+        What to show: a text for each cause, the unit of durations, the name of the clock, and
+        "label (unit)" for each covariate.
     history_ : DataFrame
         Losses of each epoch and member.
     card_ : dict
@@ -164,6 +172,7 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
     categorical: Sequence[str | int] | None = None
     columns: Any = None
     time_unit: str = ""
+    time_name: str | None = None
     cause_names: Mapping[Any, str] | None = None
     zero_duration: str = "raise"
     checkpoint_dir: str | Path | None = None
@@ -266,6 +275,7 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = len(state.encoding.covariates)
         self.history_ = state.history
         self.card_ = state.card
+        self.entry_, self.has_start_stop_ = state.entry, state.has_start_stop
         self.network_ = state.network
         if state.error is not None:
             raise state.error
@@ -274,7 +284,7 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
     def _remember_names(self, encoding: Encoding) -> None:
         """Set the words in which causes, times and covariates are shown."""
         self.cause_names_ = names_of_causes(self.causes_, self.cause_names)
-        self.time_unit_ = str(self.time_unit)
+        self.time_unit_, self.time_name_ = str(self.time_unit), self.time_name
         self.covariate_labels_ = {each.name: each.shown for each in encoding.covariates}
 
     def _predictor(self) -> Predictor:

@@ -28,6 +28,7 @@ class Names:
     covariates: dict[str, str]  # by name; with the unit
     time_unit: str = ""  # empty if it is not known
     card: dict[str, Any] = field(default_factory=dict)
+    time_name: str = ""  # of the clock, such as "age"; empty if it is not known
 
     def cause(self, label: Any) -> str:
         """Return the text of a cause."""
@@ -40,6 +41,11 @@ class Names:
     def time(self, shown: str) -> str:
         """Put the unit behind a time."""
         return f"{shown} {self.time_unit}" if self.time_unit else shown
+
+    @property
+    def clock(self) -> str:
+        """What an axis of times is called: the name of the clock, or "time"."""
+        return self.time_name or "time"
 
 
 def names_of(est: Any) -> Names:
@@ -60,6 +66,7 @@ def names_of(est: Any) -> Names:
         {**covariates, **(getattr(est, "covariate_labels_", None) or {})},
         getattr(est, "time_unit_", "") or "",
         dict(getattr(est, "card_", None) or {}),
+        getattr(est, "time_name_", "") or getattr(est, "time_name", "") or "",
     )
 
 

@@ -54,6 +54,8 @@ def save(est: SurvTRACE, path: str | Path) -> None:
     }
     if est.censoring_.at_risk is not None:
         arrays["censoring_at_risk"] = est.censoring_.at_risk
+    if est.censoring_.entered is not None:
+        arrays["censoring_entered"] = est.censoring_.entered
     _write_folder(
         Path(path),
         {
@@ -68,6 +70,8 @@ def save(est: SurvTRACE, path: str | Path) -> None:
             "censoring_floor": est.censoring_.floor,
             "history": est.history_.to_dict(orient="list"),
             "card": est.card_,
+            "entry": est.entry_,
+            "has_start_stop": est.has_start_stop_,
         },
         {**network, **{name: torch.from_numpy(array) for name, array in arrays.items()}},
     )
@@ -95,7 +99,8 @@ missing). Pass the folder that SurvTRACE.save wrote.
 def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
     est = SurvTRACE(**note["settings"])
     est.causes_ = note["causes"]
-    # Folders saved before these were known have none of them: censored, left_out, card.
+    # Folders saved before these were known have none of them: censored, left_out, card, entry,
+    # has_start_stop.
     est.censored_ = note.get("censored", [])
     est.encoding_ = Encoding.from_dict(note["encoding"], note.get("left_out", ()))
     est._remember_names(est.encoding_)
@@ -104,15 +109,18 @@ def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
     est.time_grid_ = tensors["time_grid"].numpy()
     est.score_times_ = tensors["score_times"].numpy()
     est.median_event_time_ = note["median_event_time"]
-    at_risk = tensors.get("censoring_at_risk")
+    at_risk, entered = (tensors.get(f"censoring_{name}") for name in ("at_risk", "entered"))
     est.censoring_ = CensoringSurvival(
         tensors["censoring_times"].numpy(),
         tensors["censoring_values"].numpy(),
         floor=note["censoring_floor"],
         at_risk=None if at_risk is None else at_risk.numpy(),
+        entered=None if entered is None else entered.numpy(),
     )
     est.history_ = pd.DataFrame(note["history"])
     est.card_ = note.get("card", {})
+    est.entry_ = None if note.get("entry") is None else tuple(note["entry"])
+    est.has_start_stop_ = bool(note.get("has_start_stop", False))
     network = Network(Shape.from_dict(note["shape"]))
     saved = {n.removeprefix("network."): t for n, t in tensors.items() if n.startswith("network.")}
     for name, saved_name in SAVED_NAMES.items():

@@ -96,6 +96,9 @@ RULES: dict[str, Rule] = {
         "a data dictionary: a mapping from names of columns, or the path of a CSV file, or None",
     ),
     "time_unit": Rule(lambda v: isinstance(v, str), "a text such as 'months'"),
+    "time_name": Rule(
+        lambda v: v is None or isinstance(v, str), "a text such as 'age', the clock, or None"
+    ),
     "cause_names": Rule(
         lambda v: (
             v is None or (isinstance(v, Mapping) and all(isinstance(t, str) for t in v.values()))

@@ -137,6 +137,22 @@ def test_the_future_of_those_event_free_until_a_time(client, fitted_three):
     assert "after must lie between 0 and" in late.json()["detail"]
 
 
+def test_each_subject_may_have_a_time_of_its_own(fitted_by_age):
+    with TestClient(create_app(fitted_by_age)) as client:
+        question = {"subjects": [{"size": 3}] * 2, "times": [70.0, 75.0], "after": [58.0, 70.0]}
+        answer = client.post("/predict", json=question).json()
+        X = pd.DataFrame({"size": [3.0, 3.0], "sex": [None] * 2, "stage": [None] * 2})
+        expected = fitted_by_age.predict_survival_function(
+            X, question["times"], conditional_after=question["after"]
+        )
+        np.testing.assert_allclose(answer["survival"], expected)
+        assert answer["survival"][1][0] == 1
+        three = client.post("/predict", json={**question, "after": [58.0, 60.0, 62.0]})
+        assert "one for each of the 2 subjects; got 3" in three.json()["detail"]
+        early = client.post("/predict", json={**question, "after": 40.0})
+        assert "after must lie between 50 and" in early.json()["detail"]
+
+
 def test_values_far_from_the_training_rows_are_told_of(client):
     answer = client.post("/predict", json={"subjects": [{"age": 61}, {"age": 140}]}).json()
     [words] = answer["warnings"]
@@ -250,8 +266,11 @@ def test_the_schema_says_what_a_form_needs(client, fitted_three):
     assert schema["covariates"][0]["unit"] == "years"
     assert schema["time"] == {
         "unit": "months",
+        "name": "time",
+        "start": 0.0,
         "end": fitted_three.time_grid_[-1],
         "median": fitted_three.median_event_time_,
+        **dict.fromkeys(("now", "step", "ahead")),
     }
     assert (schema["members"], schema["importance"]) == (2, True)
 

@@ -277,6 +277,61 @@ def test_one_member_draws_no_band_and_gives_no_deviation(browser, serve_app, man
         page.close()
 
 
+@pytest.fixture(params=[DESK, PHONE], ids=["desk", "phone"])
+def page_by_age(request, browser, serve_app, fitted_by_age):
+    """The page of an estimator whose clock is age."""
+    with serve_app(create_app(fitted_by_age)) as address:
+        page = browser.new_page(viewport=request.param)
+        trouble = []
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.goto(address)
+        expect(page.locator("#summary")).to_contain_text("event-free")
+        yield page
+        page.close()
+        assert trouble == []
+
+
+def test_the_age_now_is_asked_for_and_the_next_years_are_shown(page_by_age, fitted_by_age):
+    page = page_by_age
+    page.get_by_label("Age now (years)").fill("62")
+    page.get_by_label("Look ahead, from now on").fill("5")
+    expect(page.locator("#summary")).to_contain_text("Age 62 to 67 years: event-free")
+    expect(page.locator("#survival svg")).to_contain_text("age (years)")
+    values = {"size": [float(page.get_by_label("size", exact=True).input_value())]}
+    values |= {n: [page.get_by_label(n, exact=True).input_value()] for n in ("sex", "stage")}
+    X = pd.DataFrame(values)
+    expected = fitted_by_age.predict_survival_function(X, [67.0], conditional_after=62.0)[0, 0]
+    assert event_free(page) == pytest.approx(100 * expected, abs=0.51)
+    expect(page.locator("#after-row")).to_be_hidden()
+    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+
+
+def test_two_ages_are_compared_over_as_many_years_from_now_on(page_by_age, fitted_by_age):
+    page = page_by_age
+    page.get_by_role("button", name="Compare with patient B").click()
+    page.locator("#B-now").fill("66")
+    expect(page.locator("#summary")).to_contain_text(
+        "Patient A age 60 to 70 years, patient B age 66 to 76 years: event-free"
+    )
+    expect(page.locator("#survival svg")).to_contain_text("years from now")
+    late = fitted_by_age.time_grid_[-1] - 4
+    page.locator("#B-now").fill(str(late))
+    expect(page.locator("#warnings")).to_contain_text("Only the next 4 years are shown")
+    expect(page.locator("#summary")).to_contain_text("Patient A age 60 to 64 years")
+    page.locator("#B-now").fill("30")
+    expect(page.get_by_role("alert")).to_contain_text("age now must lie between 50 and")
+
+
+def test_the_sheet_of_a_patient_begins_at_its_age(page_by_age):
+    page_by_age.get_by_label("Age now (years)").fill("62")
+    expect(page_by_age.locator("#summary")).to_contain_text("Age 62 to 72")
+    page_by_age.emulate_media(media="print")
+    sheet = page_by_age.locator(".sheet")
+    for words in ("Age now", "62 years", "From age 62 years on", "by age (years)"):
+        expect(sheet).to_contain_text(words)
+    assert sheet.locator("tbody th").all_inner_texts() == ["64", "66", "68", "70", "72"]
+
+
 def test_a_locked_page_opens_with_the_token_only(browser, serve_app, fitted_one):
     with serve_app(create_app(fitted_one, token="s3cret")) as address:
         page = browser.new_page()

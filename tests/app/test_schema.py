@@ -3,7 +3,7 @@
 import pytest
 
 from survtrace import SurvTRACE
-from survtrace.app.schema import covariate_schemas, model_schema, slider
+from survtrace.app.schema import covariate_schemas, model_schema, slider, time_schema
 
 
 def by_name(est, units=None):
@@ -71,3 +71,32 @@ def test_a_model_without_a_card_says_so(fitted_three, monkeypatch):
     monkeypatch.setattr(fitted_three, "card_", {}, raising=False)
     model = model_schema(fitted_three, "")
     assert (model.fitted_on, model.n_subjects, model.outcomes) == (None, None, [])
+
+
+def test_where_all_were_observed_from_0_no_time_is_asked_for(fitted_three):
+    time = time_schema(fitted_three, "months")
+    assert (time.name, time.unit, time.start) == ("time", "months", 0.0)
+    assert (time.now, time.step, time.ahead) == (None, None, None)
+
+
+def test_with_age_as_the_clock_the_age_now_is_asked_for_and_ten_years_are_shown(fitted_by_age):
+    time = time_schema(fitted_by_age)
+    assert (time.name, time.unit, time.start) == ("age", "years", 50.0)
+    assert (time.now, time.step, time.ahead) == (60.0, 1.0, 10.0)
+    assert time_schema(fitted_by_age, "months").ahead < time.end - time.now + 0.1
+
+
+@pytest.mark.parametrize(
+    ("known", "name"),
+    [({"has_start_stop_": True}, "time"), ({"time_name_": "time since transplant"}, None)],
+    ids=str,
+)
+def test_start_stop_rows_or_a_named_clock_also_ask_for_the_time_now(
+    fitted_three, monkeypatch, known, name
+):
+    for attribute, value in known.items():
+        monkeypatch.setattr(fitted_three, attribute, value, raising=False)
+    time = time_schema(fitted_three)
+    assert time.name == name or known["time_name_"]
+    assert time.now == 0.0
+    assert 0 < time.ahead < time.end

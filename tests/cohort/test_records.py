@@ -33,6 +33,9 @@ def test_unpacked_is_what_was_packed(layout, three_causes):
         (outcome.duration - 2.0) / 4.0,
         np.ones(len(X)),
         np.ones((len(X), 3)),
+        np.zeros(len(X)),
+        np.zeros(len(X)),
+        np.ones(len(X)),
     ]
     for tensor, array in zip(cohort, expected, strict=True):
         np.testing.assert_array_equal(tensor.numpy(), array.astype(tensor.numpy().dtype))

@@ -94,3 +94,75 @@ def test_a_hazard_after_a_huge_one_does_not_forget_the_small_one_before():
     assert (survival.diff() <= 0).all()
     incidence = curves.incidence(hazard, at(2.0, 4.0))[0, 0, 0]
     assert incidence.tolist() == pytest.approx([1 - math.exp(-0.3), 1.0], abs=1e-12)
+
+
+def late(curve, *times, start=None):
+    """A curve on a grid that begins at 40, of one member or two."""
+    cuts = 40 + CUTS
+    where = curves.locate_times(torch.tensor([times], dtype=torch.float64), cuts)
+    if start is None:
+        return curve(HAZARD, where)[0, 0]
+    begin = torch.tensor([[start]], dtype=torch.float64)
+    if curve.__name__ in curves.OF_AVERAGE:
+        return curve(HAZARD, where._replace(start=begin))[0, 0]
+    return curve(*curves.after(HAZARD, cuts, begin, where.points))[0, 0]
+
+
+@pytest.mark.parametrize("kind", ["survival", "incidence", "net_incidence", "cumulative_hazard"])
+def test_a_late_first_cut_moves_curves_and_nothing_is_lived_before_it(kind):
+    curve = getattr(curves, kind)
+    torch.testing.assert_close(
+        late(curve, 41.0, 43.0, 50.0), curve(HAZARD, at(1.0, 3.0, 9.0))[0, 0]
+    )
+    torch.testing.assert_close(late(curve, 0.0, 39.0, 40.0), curve(HAZARD, at(0.0, 0.0, 0.0))[0, 0])
+
+
+def test_the_restricted_mean_counts_the_time_before_a_late_first_cut():
+    mean = curves.restricted_mean(HAZARD, at(3.0, 9.0))[0, 0]
+    torch.testing.assert_close(late(curves.restricted_mean, 43.0, 49.0), 40 + mean)
+    torch.testing.assert_close(late(curves.restricted_mean, 30.0).item(), 30.0)
+
+
+def test_quantiles_are_counted_from_the_origin_of_a_late_grid():
+    quantile = curves.crossing_time(HAZARD, at(0.9, 0.6, 0.01))[0, 0]
+    torch.testing.assert_close(late(curves.crossing_time, 0.9, 0.6, 0.01), 40 + quantile)
+
+
+@pytest.mark.parametrize("start", [30.0, 40.0, 41.5, 42.0, 43.0, 44.0, 50.0])
+def test_what_is_left_after_a_start_follows_from_survival(start):
+    """Of one member, conditional curves are quotients and differences of its own."""
+    times = (41.0, 41.75, 43.5, 44.0)
+    lived = late(curves.cumulative_hazard, *times) - late(curves.cumulative_hazard, start)
+    lived = lived.clamp(min=0)
+    torch.testing.assert_close(late(curves.cumulative_hazard, *times, start=start), lived)
+    torch.testing.assert_close(late(curves.net_incidence, *times, start=start), -(-lived).expm1())
+    torch.testing.assert_close(late(curves.survival, *times, start=start), (-lived.sum(0)).exp())
+    both = late(curves.restricted_mean, *times) - late(curves.restricted_mean, start)
+    expected = both.clamp(min=0) / late(curves.survival, start)
+    torch.testing.assert_close(late(curves.restricted_mean, *times, start=start), expected)
+    found = late(curves.crossing_time, 0.9, 0.01, start=start)
+    alive = late(curves.survival, found[0].clamp(max=44.0).item(), start=start).item()
+    assert (alive == pytest.approx(0.9)) if found[0].isfinite() else (alive > 0.9)
+    assert found[1].isinf()
+
+
+def test_members_weigh_by_their_survivors_in_every_conditional_curve():
+    """After a start, average survival is a quotient of averages, in whatever form."""
+    hazard = torch.cat([HAZARD, 5 * HAZARD, 0.1 * HAZARD])
+    start = torch.tensor([[1.5]], dtype=torch.float64)
+    where = at(2.5, 3.9)
+    alive = curves.survival(hazard, where).mean(0) / curves.survival(hazard, at(1.5)).mean(0)
+    conditional = where._replace(start=start)
+    cumulative = curves.cumulative_hazard(hazard, conditional)[0]
+    torch.testing.assert_close(cumulative.sum(1), -alive.log())
+    levels = conditional._replace(points=alive)
+    torch.testing.assert_close(curves.crossing_time(hazard, levels)[0], where.points)
+
+
+def test_cumulative_hazards_at_times_of_each_subject_are_those_at_common_times():
+    hazard = torch.rand((3, 2, 2, 2), generator=torch.Generator().manual_seed(0)).double()
+    own = curves.locate_times(torch.tensor([[1.0, 4.0], [3.0, 1.0]], dtype=torch.float64), CUTS)
+    found = curves.cumulative_hazard(hazard, own)[0]
+    for subject, times in enumerate([(1.0, 4.0), (3.0, 1.0)]):
+        alone = curves.cumulative_hazard(hazard, at(*times))[0, subject]
+        torch.testing.assert_close(found[subject], alone, rtol=1e-12, atol=1e-14)

@@ -27,6 +27,9 @@ def test_a_card_counts_subjects_events_and_gaps(incomplete, tiny, tmp_path):
         "n_events": {str(cause): int((y["event"] == cause).sum()) for cause in (1, 2, 3)},
         "n_censored": int((y["event"] == 0).sum()),
         "n_missing": {name: int(X[name].isna().sum()) for name in X},
+        "n_rows": 240,
+        "entry": None,
+        "has_start_stop": False,
         "interrupted": False,
         "survtrace_version": __version__,
     }

@@ -85,11 +85,11 @@ class Answers:
         self,
         subjects: Sequence[Mapping[str, Any]],
         times: Sequence[float] | None,
-        after: float = 0.0,
+        after: float | Sequence[float] = 0.0,
     ) -> Prediction:
         """Curves of each subject at ``times``, given that it is event-free at ``after``.
 
-        A covariate not given is unknown.
+        ``after`` is a time, or one for each subject. A covariate not given is unknown.
         """
         with collected_warnings() as words:
             points, mean, deviation = self._states(self._table(subjects), times, after)
@@ -142,24 +142,38 @@ class Answers:
         return Scored(pd.concat([text, added], axis=1), words)
 
     def _states(
-        self, X: pd.DataFrame, times: Sequence[float] | None, after: float = 0.0
+        self,
+        X: pd.DataFrame,
+        times: Sequence[float] | None,
+        after: float | Sequence[float] = 0.0,
     ) -> tuple[Array, Array, Array]:
         """Times; probability of each state, (subject, state, time), and its deviation."""
         points, _ = read_times(times, self.est.time_grid_, "constant")
         if np.isinf(points).any():
             raise DataError("times must be finite; got infinity. Ask for the end of the grid.")
-        end = self.est.time_grid_[-1]
-        if not 0 <= after < end:
-            raise DataError(
-                f"after must lie between 0 and {end:g}, where the curves end; got {after:g}. Give "
-                "an earlier time until which the subject is known to be event-free."
-            )
+        starts = self._starts(after, len(X))
         self.limits.check(len(X), len(points), 1 + len(self.causes))
-        mean, deviation = self.predictor.curve(
-            X, "states", points, after=after or None, with_std=True
-        )
+        mean, deviation = self.predictor.curve(X, "states", points, after=starts, with_std=True)
         assert deviation is not None
         return points, mean, deviation
+
+    def _starts(self, after: float | Sequence[float], n_subjects: int) -> Array | None:
+        """Until when each subject is known to be event-free; None where that is 0 for all."""
+        first, end = self.est.time_grid_[[0, -1]]
+        starts = np.atleast_1d(np.asarray(after, dtype=np.float64))
+        if len(starts) not in (1, n_subjects):
+            raise DataError(
+                f"after must be one time, or one for each of the {n_subjects} subjects; got "
+                f"{len(starts)}."
+            )
+        outside = starts[~((starts == 0) | (starts >= first) & (starts < end))]
+        if len(outside):
+            raise DataError(
+                f"after must lie between {first:g} and {end:g}, where the curves begin and end; "
+                f"got {outside[0]:g}. Give a time there until which the subject is known to be "
+                "event-free."
+            )
+        return np.broadcast_to(starts, n_subjects).copy() if starts.any() else None
 
     def _table(self, subjects: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         """A column for each covariate; others are refused: they would be taken for unknown."""

@@ -22,7 +22,13 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from survtrace.app.answers import Answers, Attention, Prediction
 from survtrace.app.limits import LimitError, Limits, RequestGuard, Worker, refusal
-from survtrace.app.schema import LimitsSchema, Schema, TimeSchema, covariate_schemas, model_schema
+from survtrace.app.schema import (
+    LimitsSchema,
+    Schema,
+    covariate_schemas,
+    model_schema,
+    time_schema,
+)
 from survtrace.errors import DataError, SettingError, SurvtraceError
 from survtrace.estimator import SurvTRACE
 from survtrace.naming import names_of
@@ -50,13 +56,14 @@ Value = Annotated[Any, AfterValidator(_one_value), WithJsonSchema({"anyOf": PLAI
 class Question(BaseModel):
     """Subjects by the names of their covariates; null, or left out, is unknown.
 
-    With `after` the curves are those of subjects who are event-free until then.
+    With `after`, a time or one for each subject, the curves are those of subjects who are
+    event-free until then: of a subject of 62 where age is the clock, `after` is 62.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
     subjects: list[dict[str, Value]]
     times: list[Time] | None = None
-    after: Time = 0.0
+    after: Time | list[Time] = 0.0
 
 
 class OneSubject(BaseModel):
@@ -145,11 +152,7 @@ def create_app(
         causes=[str(cause) for cause in est.causes_],
         cause_names=[names.cause(cause) for cause in est.causes_],
         model=model_schema(est, name),
-        time=TimeSchema(
-            unit=time_unit or names.time_unit,
-            end=float(est.time_grid_[-1]),
-            median=est.median_event_time_,
-        ),
+        time=time_schema(est, time_unit),
         members=est.network_.shape.n_members,
         importance=rows is not None,
         limits=LimitsSchema(**vars(limits)),

@@ -13,6 +13,7 @@ from survtrace.naming import card_events, names_of
 from survtrace.tables.covariates.covariates import Kind
 from survtrace.tables.covariates.encoding import Scale
 
+TEN_YEARS = {"year": 10.0, "yr": 10.0, "month": 120.0, "week": 520.0, "day": 3650.0}
 WITH_UNIT = re.compile(r"(?P<label>.*\S)\s*[(\[](?P<unit>[^()\[\]]+)[)\]]")
 
 
@@ -31,11 +32,21 @@ class CovariateSchema(BaseModel):
 
 
 class TimeSchema(BaseModel):
-    """The end of the curves, and the median of the event times."""
+    """Name and unit of the clock, where the curves begin and end, and the median event time.
+
+    ``now`` is null where everybody was observed from 0 on. Else subjects are asked about from a
+    time of their own on, such as their age: ``now`` is that of a typical subject, in steps of
+    ``step``, and ``ahead`` how far to look from there.
+    """
 
     unit: str
+    name: str
+    start: float
     end: float
     median: float
+    now: float | None = None
+    step: float | None = None
+    ahead: float | None = None
 
 
 class ModelSchema(BaseModel):
@@ -105,6 +116,31 @@ def covariate_schemas(
             schema.levels = list(column.levels)
         schemas.append(schema)
     return schemas
+
+
+def time_schema(est: SurvTRACE, unit: str = "") -> TimeSchema:
+    """Describe the clock of a fitted estimator; ``unit`` overrules that of the fit."""
+    names, cuts = names_of(est), est.time_grid_
+    schema = TimeSchema(
+        unit=unit or names.time_unit,
+        name=names.clock,
+        start=float(cuts[0]),
+        end=float(cuts[-1]),
+        median=est.median_event_time_,
+    )
+    entry: tuple[float, float, float] | None = getattr(est, "entry_", None)
+    if entry or getattr(est, "has_start_stop_", False) or names.time_name:
+        low, high = math.ceil(schema.start), math.floor(schema.end)
+        whole = high - low >= 20  # ages and days are asked for in whole numbers
+        ends = (low, high) if whole else (schema.start, schema.end)
+        typical = min(max(entry[1] if entry else ends[0], ends[0]), ends[1])
+        now = float(round(typical)) if whole else typical
+        _, now, _, schema.step = slider(float(ends[0]), now, float(ends[1]))
+        schema.now = now if schema.start <= now < schema.end else schema.start
+        left = schema.end - schema.now
+        schema.ahead = min(TEN_YEARS.get(schema.unit.lower().rstrip("s"), left / 2), left)
+        schema.ahead = float(f"{schema.ahead:.3g}")
+    return schema
 
 
 def slider(low: float, typical: float, high: float) -> tuple[float, float, float, float]:

@@ -42,20 +42,36 @@ def _column(help: str, *names: str) -> Any:
     return typer.Option(*names, metavar="COLUMN", help=help)
 
 
-# The options --duration and --event of a command that reads an outcome.
+NO_ENTRY = "none"  # --entry none: everybody is observed from 0 on, unlike in fit
+ENTRY = (
+    "Column with when observation of the row began, counted from the same origin as --duration "
+    "(such as the age at enrolment, beside the age at the end)"
+)
+# The options --duration, --event and --entry of a command that reads an outcome.
 REQUIRED = (
     Annotated[str, _column("Column with the length of follow-up.")],
     Annotated[str, _column("Column with 0 (or censored), or the cause.")],
+    Annotated[str | None, _column(f"{ENTRY}; 0 for everybody if left out.")],
 )
 OPTIONAL = (
     Annotated[str | None, _column("Column with the length of follow-up, if you know it.")],
     Annotated[str | None, _column("Column with 0 (or censored), or the cause, if known.")],
+    Annotated[str | None, _column(f"{ENTRY}, if there is one.")],
 )
 AS_FIT = (
     Annotated[str | None, _column("Column with the length of follow-up; by default as fit.")],
     Annotated[str | None, _column("Column with 0 (or censored), or the cause; as fit.")],
+    Annotated[str | None, _column(f"{ENTRY}; as fit. none: 0 for everybody.")],
 )
 Ids = Annotated[
+    list[str] | None,
+    _column(
+        "Column that names the subject, no covariate; repeatable. With --entry, a subject may have "
+        "several rows, each with the covariates of its time; the first such column says whose.",
+        "--id",
+    ),
+]
+Keep = Annotated[
     list[str] | None, _column("Column that names the subject, no covariate; repeatable.", "--id")
 ]
 Drop = Annotated[list[str] | None, _column("Column that is no covariate; repeatable.")]
@@ -90,14 +106,23 @@ class OutcomeColumns:
     duration: str
     event: str
     left_out: Sequence[str] = ()
+    entry: str | None = None
+    id: str | None = None  # only beside an entry, where a subject may have several rows
+
+    @property
+    def named(self) -> list[str]:
+        """List all of them."""
+        outcome = (self.duration, self.event, self.entry, self.id)
+        return [*(name for name in outcome if name is not None), *self.left_out]
 
 
 @dataclass(frozen=True)
 class TableOptions:
     """Options on which columns of a table hold what, and how its file is written."""
 
-    duration: str | None = None  # the options of these two differ between commands
+    duration: str | None = None  # the options of these three differ between commands
     event: str | None = None
+    entry: str | None = None
     ids: Ids = None
     drop: Drop = None
     categorical: Categorical = None
@@ -134,8 +159,10 @@ class TableOptions:
     @property
     def outcome(self) -> OutcomeColumns:
         """Return the columns that are no covariates."""
-        left_out = [*(self.ids or ()), *(self.drop or ())]
-        return OutcomeColumns(str(self.duration), str(self.event), left_out)
+        ids = list(self.ids or ())
+        subject = ids.pop(0) if ids and self.entry else None
+        left_out = [*ids, *(self.drop or ())]
+        return OutcomeColumns(str(self.duration), str(self.event), left_out, self.entry, subject)
 
     @property
     def dictionary(self) -> dict[str, dict[str, Any]] | None:
@@ -165,16 +192,16 @@ class TableOptions:
 
 
 def reads_table(
-    outcome: tuple[Any, Any] | None = None, *, learning: bool = False
+    outcome: tuple[Any, Any, Any] | None = None, *, learning: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add the options of `TableOptions` to a command, which gets their values as ``how``.
 
-    ``outcome`` holds the options --duration and --event, for a command that reads an outcome.
+    ``outcome`` holds the options --duration, --event and --entry, for a command that reads them.
     """
     hints = get_type_hints(TableOptions, include_extras=True)
-    hints["duration"], hints["event"] = outcome or (None, None)
+    hints["duration"], hints["event"], hints["entry"] = outcome or (None, None, None)
     absent = {*(() if learning else ("categorical", "columns", "use"))}
-    absent |= {*(() if outcome else ("duration", "event", "ids", "drop", "censored"))}
+    absent |= {*(() if outcome else ("duration", "event", "entry", "ids", "drop", "censored"))}
     added = {name: hint for name, hint in hints.items() if name not in absent}
     required = ("duration", "event") if outcome is REQUIRED else ()
     keyword = inspect.Parameter.KEYWORD_ONLY
@@ -219,10 +246,19 @@ def read_subjects(
 ) -> tuple[pd.DataFrame, Any]:
     """Split a table into covariates and outcome."""
     from survtrace.tables.files.formats import require_columns, split_outcome
+    from survtrace.tables.outcome.roles import require_distinct
 
     require_columns(frame.columns, list(how.use or ()))
+    roles = {"--duration": columns.duration, "--event": columns.event, "--entry": columns.entry}
+    require_distinct({option: name for option, name in roles.items() if name is not None})
     return split_outcome(
-        frame, columns.duration, columns.event, columns.left_out, censored=how.censored
+        frame,
+        columns.duration,
+        columns.event,
+        columns.left_out,
+        censored=how.censored,
+        entry=columns.entry,
+        id=columns.id,
     )
 
 
@@ -230,15 +266,18 @@ def read_scored(est: SurvTRACE, table: Path, how: TableOptions) -> tuple[pd.Data
     """Read covariates and outcome to score a model on; drop the columns that fit left out."""
     from survtrace.tables.files.formats import read_table
 
-    columns = outcome_columns(est, how)
     frame = read_table(table, how.reading)
+    columns = outcome_columns(est, how, list(frame.columns))
     dropped_in_fit = est.card_.get("table", {}).get("left_out", ())
     left_out = dict.fromkeys([*columns.left_out, *(n for n in dropped_in_fit if n in frame)])
     return read_subjects(frame, replace(columns, left_out=list(left_out)), how)
 
 
-def outcome_columns(est: SurvTRACE, how: TableOptions) -> OutcomeColumns:
-    """Return the columns that the options name, or else those of `fit`, kept in the model."""
+def outcome_columns(est: SurvTRACE, how: TableOptions, present: Sequence[str]) -> OutcomeColumns:
+    """Return the columns that the options name, or else those of `fit`, kept in the model.
+
+    Of these the entry must be ``present`` in the table; who is whose row need not be known.
+    """
     fitted: dict[str, Any] = est.card_.get("table", {})
     found = {
         "--duration": how.duration or fitted.get("duration"),
@@ -249,7 +288,17 @@ def outcome_columns(est: SurvTRACE, how: TableOptions) -> OutcomeColumns:
             raise SettingError(
                 f"the model does not say which column was {option} in fit. Pass {option} COLUMN."
             )
-    return OutcomeColumns(str(found["--duration"]), str(found["--event"]), how.outcome.left_out)
+    entry = how.entry or fitted.get("entry")
+    if how.entry == NO_ENTRY and NO_ENTRY not in present:
+        entry = None
+    elif how.entry is None and entry is not None and entry not in present:
+        raise SettingError(
+            f"the model was fitted with --entry {entry}, and the table has no such column. Pass "
+            f"--entry COLUMN, or --entry {NO_ENTRY} if everybody is observed from 0 on."
+        )
+    ids = how.ids or [str(name) for name in (fitted.get("id"),) if name in present]
+    columns = replace(how, duration=found["--duration"], event=found["--event"])
+    return replace(columns, entry=entry, ids=ids).outcome
 
 
 def read_numbers(text: str, name: str) -> list[float]:

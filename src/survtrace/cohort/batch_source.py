@@ -32,9 +32,14 @@ class EpochChunk(NamedTuple):
 
 @runtime_checkable
 class BatchSource(Protocol):
-    """Gives the steps of training their subjects, from memory or from a disk."""
+    """Gives the steps of training their subjects, from memory or from a disk.
+
+    ``n_training`` counts the rows of a member; ``n_validation`` is the number by which the summed
+    losses of its validation rows are divided.
+    """
 
     n_training: int
+    n_validation: float
     n_steps: int
 
     def training(self, members: list[int], epoch: int) -> Iterator[EpochChunk]:
@@ -48,8 +53,10 @@ class MemorySource:
     """Batches of a cohort in memory: one chunk is an epoch.
 
     The order depends on a member's seed and the epoch alone, so that a resumed fit goes on in it.
-    All batches of an epoch have one size; fewer subjects than there are batches are left out
-    of an epoch, other ones each time.
+    All batches of an epoch have one size; fewer rows than there are batches are left out of an
+    epoch, other ones each time. Where subjects have several rows, ``rows_per_subject`` is how many
+    they have on average and ``n_validation`` how many subjects a member is stopped by: the batch
+    size counts subjects, and rows weigh as much as there are of them for a subject.
 
     Examples
     --------
@@ -68,6 +75,8 @@ class MemorySource:
         seeds: Sequence[int],
         batch_size: int,
         chunk: int | None = None,
+        rows_per_subject: float = 1.0,
+        n_validation: int | None = None,
     ) -> None:
         device = cohort.event.device
         self.cohort = cohort
@@ -76,7 +85,9 @@ class MemorySource:
         self.training_rows = torch.from_numpy(training_rows).to(device)
         self.validation_rows = torch.from_numpy(validation_rows).to(device)
         self.n_training = self.training_rows.shape[1]
-        self.n_steps = count_steps(self.n_training, batch_size)
+        self.rows_per_subject = rows_per_subject
+        self.n_validation = rows_per_subject * (n_validation or self.validation_rows.shape[1])
+        self.n_steps = count_steps(round(self.n_training / rows_per_subject), batch_size)
 
     def training(self, members: list[int], epoch: int) -> Iterator[EpochChunk]:
         """Give each member its training subjects, in an order that the epoch decides."""

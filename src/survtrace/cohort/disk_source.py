@@ -60,9 +60,11 @@ class DiskSource:
         self.first = np.cumsum([0, *sizes]).tolist()
         self.n_parts = -(-sum(sizes) // rows_in_memory)
         self.length = min(-(-len(sizes) // self.n_parts) * max(sizes), sum(sizes))
-        self.n_training = split.n_training
+        rows_per_subject = split.rows_per_subject
+        self.n_training = round(split.n_training * rows_per_subject)
+        self.n_validation = split.n_validation * rows_per_subject
         rows = max(1, self.n_training // self.n_parts)
-        self.size = rows // count_steps(rows, batch_size)
+        self.size = rows // count_steps(round(rows / rows_per_subject), batch_size)
         self.n_steps = self.n_parts * max(1, rows // self.size)
 
     def training(self, members: list[int], epoch: int) -> Iterator[EpochChunk]:

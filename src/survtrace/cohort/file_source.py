@@ -91,6 +91,7 @@ class FileSource:
             event[followed],
             late[followed],
             [int(chunk.sum()) for chunk in np.split(followed, ends)],
+            n_whole=int(followed.sum()),
         )
 
     def chunks(self, span: range | None = None) -> Iterator[Chunk]:

@@ -16,27 +16,38 @@ from survtrace.cohort.disk_source import DiskSource
 from survtrace.cohort.file_source import FileSource, Source
 from survtrace.cohort.records import Columns, Layout
 from survtrace.cohort.scratch_file import RecordStore, ScratchFile, require_space, scratch_folder
-from survtrace.cohort.source import Chunk
-from survtrace.cohort.statistics import add_up, collect_statistics
+from survtrace.cohort.source import Chunk, FrameSource, OutcomeScan
+from survtrace.cohort.statistics import OUTCOME, add_up, collect_statistics
+from survtrace.cohort.subjects import number_rows
 from survtrace.cohort.validation import ValidationSplit, split_validation
-from survtrace.errors import DataError
+from survtrace.errors import DataError, DataWarning, warn
 from survtrace.inspection.dictionary import read_dictionary
 from survtrace.inspection.plan import Plan, plan_columns
-from survtrace.losses.propensity import ips_weights, propensities
+from survtrace.losses.propensity import ips_weights, propensities, propensities_by_rate
 from survtrace.tables.covariates.encoding import Categories, Encoded, Encoding, learn_from_summaries
 from survtrace.tables.files.chunks import warnings_of_rows
 from survtrace.tables.outcome.outcome import Outcome, warn_if_complete, warn_of_unknown_durations
-from survtrace.tables.outcome.time_grid import StayScale, checked_cuts, choose_cuts
+from survtrace.tables.outcome.time_grid import StayScale, checked_cuts, choose_cuts, end_follow_up
 
 EncodeChunks = Callable[..., Iterator[Columns]]
 
 
 class CohortCounts(NamedTuple):
-    """How many subjects, events of each cause, and missing values of each covariate."""
+    """How many subjects, events of each cause, missing values of each covariate, and rows.
+
+    ``entry`` is the earliest, median and latest entry of a subject, None: all at 0.
+    """
 
     n_subjects: int
     n_events: dict[Any, int]
     n_missing: dict[str, int]
+    n_rows: int
+    entry: tuple[float, float, float] | None = None
+
+    @property
+    def has_start_stop(self) -> bool:
+        """Whether a subject has several rows."""
+        return self.n_rows > self.n_subjects
 
 
 class Cohort(NamedTuple):
@@ -67,9 +78,18 @@ class Cohort(NamedTuple):
     ) -> BatchSource:
         """Give training its batches, from memory or from disk."""
         if isinstance(self.store, dict):
-            tensors = self.layout.tensors(self.store).to(device)
-            rows = self.split.training, self.split.validation
-            return MemorySource(tensors, *rows, seeds, batch_size)
+            split, columns = self.split, self.store
+            if split.id is not None:
+                columns = self.layout.with_empty_row(columns)
+            return MemorySource(
+                self.layout.tensors(columns).to(device),
+                split.training,
+                split.validation,
+                seeds,
+                batch_size,
+                rows_per_subject=split.rows_per_subject,
+                n_validation=split.n_validation,
+            )
         return DiskSource(self.store, self.layout, self.split, seed, seeds, batch_size, device)
 
     def content(self) -> Iterator[bytes]:
@@ -79,6 +99,8 @@ class Cohort(NamedTuple):
         else:
             yield self.store.fingerprint
         yield self.split.bits.tobytes()
+        if self.split.id is not None:
+            yield self.split.id.tobytes()
 
 
 @runtime_checkable
@@ -105,32 +127,31 @@ def prepare(
     """
     grid = None if settings.time_grid is None else checked_cuts(settings.time_grid)
     scan = source.scan(None if grid is None else grid[-1])
-    source, n_subjects = scan.source, len(scan.event)
-    if source.evaluation is None:
-        split = split_validation(scan.event_on_grid, settings.validation_fraction, seeds)
-    else:
-        held_out = np.arange(n_subjects + len(source.evaluation.rows)) >= n_subjects
-        split = ValidationSplit.of(np.tile(held_out, (len(seeds), 1)))
+    source, subjects, n_rows = scan.source, scan.subjects, len(scan.event)
+    split = _split(scan, settings.validation_fraction, seeds)
     learned_from = split.learned_from()
     planned = _plan_columns(source, settings)
     covariates = planned.covariates
-    collect = partial(collect_statistics, source, covariates, learned_from, scan.sizes)
+    share = None if subjects is None else subjects.share
+    collect = partial(collect_statistics, source, covariates, learned_from, scan.sizes, share)
     if readers is not None and isinstance(source, FileSource):
         statistics = add_up(readers.each_span(source, collect), covariates)
     else:
         statistics = collect()
     if statistics.weight.mean == 0:
         raise DataError(f"weights must not all be zero; {source.weight_name} is.")
+    values, *shares = statistics.values.columns
     encoding = learn_from_summaries(
         covariates,
         statistics.columns,
-        statistics.values.columns[0].T,
+        values.T,
         planned.left_out,
         planned.words(),
         statistics.copies,
+        *shares,
     )
-    duration, event = statistics.outcomes.columns
-    trained_on = Outcome(duration, event, scan.causes, scan.censored)
+    followed = dict(zip(OUTCOME, statistics.outcomes.columns, strict=False))
+    trained_on = Outcome(**followed, causes=scan.causes, censored=scan.censored)
     if isinstance(source, FileSource):  # of a frame, all this was looked at as it was read
         _require_levels(encoding, settings.columns)
         warn_of_unknown_durations(trained_on)
@@ -140,17 +161,56 @@ def prepare(
     left = scan.count_events(scan.event_on_grid)
     learned = dict(zip(scan.causes, statistics.events[1:].tolist(), strict=True))
     cuts = choose_cuts(trained_on, settings.n_intervals, grid, n_events, left, learned)
+    if scan.entry is not None:
+        cuts[0] = scan.entry[0]  # also where the first to enter is held out, or not in the sample
+    _warn_of_parts(scan.n_whole, n_rows, settings)
+    whole = trained_on.is_whole
+    is_weighted = source.weight_name is not None or split.id is not None
     layout = Layout(
         encoding.leaving_out(source.beside),
         cuts,
         len(scan.causes),
-        StayScale.of(trained_on, cuts[-1]),
-        None if source.weight_name is None else statistics.weight.mean,
+        StayScale.of(trained_on.take(whole) if whole.any() else trained_on, cuts[-1]),
+        # A batch has the mean over rows; so many for a subject make that the mean over subjects.
+        statistics.weight.mean / split.rows_per_subject if is_weighted else None,
+        has_entry=scan.entry is not None or _enters_late(source.evaluation),
     )
     n_missing = dict(zip(encoding.names.tolist(), statistics.n_missing.tolist(), strict=True))
-    counts = CohortCounts(n_subjects, n_events, n_missing)
-    with _stored(source, layout, settings, learned_from, n_subjects, readers) as store:
+    counts = CohortCounts(scan.n_subjects, n_events, n_missing, n_rows, scan.entry)
+    with _stored(source, layout, settings, learned_from, n_rows, readers) as store:
         yield Cohort(store, layout, split, trained_on, counts)
+
+
+def _split(scan: OutcomeScan, fraction: float, seeds: list[int]) -> ValidationSplit:
+    """Draw validation subjects, or hold out those of an evaluation set."""
+    source, subjects, event = scan.source, scan.subjects, scan.event_on_grid
+    if source.evaluation is None:
+        if subjects is None:
+            return split_validation(event, fraction, seeds)
+        return split_validation(subjects.event(event), fraction, seeds, subjects.id)
+    everybody = number_rows([source.chunk.outcome, source.evaluation.outcome])
+    held_out = np.tile(np.arange(everybody.n) >= scan.n_subjects, (len(seeds), 1))
+    return ValidationSplit.of(held_out, everybody.id if len(everybody.id) > everybody.n else None)
+
+
+def _enters_late(evaluation: Chunk | None) -> bool:
+    return evaluation is not None and evaluation.outcome.entry is not None
+
+
+def _warn_of_parts(n_whole: int, n_rows: int, settings: Any) -> None:
+    """Warn of rows from which the auxiliary tasks cannot learn."""
+    if n_whole < n_rows and (settings.mortality_weight > 0 or settings.stay_weight > 0):
+        seen = (
+            f"{n_rows - n_whole} of {n_rows} rows enter after 0 or go on in a later row: the "
+            "auxiliary tasks, mortality and length of stay, leave them out. Nothing else does. To "
+            "switch the tasks off, say"
+        )
+        warn(
+            DataWarning(
+                f"{seen} mortality_weight=0, stay_weight=0.",
+                in_command=f"{seen} --set mortality_weight=0 --set stay_weight=0.",
+            )
+        )
 
 
 def _plan_columns(source: Source, settings: Any) -> Plan:
@@ -188,42 +248,61 @@ def _stored(
     layout: Layout,
     settings: Any,
     learned_from: NDArray[np.bool_],
-    n_subjects: int,
+    n_rows: int,
     readers: FileReaders | None,
 ) -> Iterator[Columns | RecordStore]:
     """Encode a frame into memory, and files into records on disk."""
     encode = partial(encode_chunks, source, layout)
     if not isinstance(source, FileSource):
-        yield _in_memory(next(encode()), source.evaluation, layout, learned_from, settings)
+        columns = _with_evaluation(next(encode()), source.evaluation, layout)
+        if settings.ips != "none":
+            columns["ips"] = _ips(columns, source, layout, learned_from, settings)
+        yield columns
     elif readers is not None:
-        with readers.records(source, layout, encode, n_subjects) as store:
+        with readers.records(source, layout, encode, n_rows) as store:
             yield store
     else:
-        require_space(n_subjects * layout.dtype.itemsize, scratch_folder())
+        require_space(n_rows * layout.dtype.itemsize, scratch_folder())
         with ScratchFile(layout.dtype) as store:
             for columns in encode():
                 store.append(layout.pack(columns))
             yield store
 
 
-def _in_memory(
+def _with_evaluation(columns: Columns, evaluation: Chunk | None, layout: Layout) -> Columns:
+    """Add the subjects of an evaluation set to the columns of a frame."""
+    if evaluation is None:
+        return columns
+    encoded = layout.encoding.encode(evaluation.table)
+    more = layout.columns(encoded, evaluation.outcome, evaluation.weight)
+    return {name: np.concatenate([columns[name], more[name]]) for name in columns}
+
+
+def _ips(
     columns: Columns,
-    evaluation: Chunk | None,
+    source: FrameSource,
     layout: Layout,
     learned_from: NDArray[np.bool_],
     settings: Any,
-) -> Columns:
-    """Add the subjects of an evaluation set, and IPS weights, to the columns of a frame."""
-    if evaluation is not None:
-        encoded = layout.encoding.encode(evaluation.table)
-        more = layout.columns(encoded, evaluation.outcome, evaluation.weight)
-        columns = {name: np.concatenate([columns[name], more[name]]) for name in columns}
-    if settings.ips != "none":
-        encoded, event = Encoded(columns["rows"], columns["values"]), columns["event"]
-        training, n_causes = np.flatnonzero(learned_from), layout.n_causes
-        propensity = propensities(encoded, event, n_causes, training, settings.ips_clip)
-        columns["ips"] = ips_weights(settings.ips, propensity, event).astype(np.float32)
-    return columns
+) -> NDArray[np.float32]:
+    """Compute the IPS weights of all rows, by the chances of each cause in training rows."""
+    encoded, event = Encoded(columns["rows"], columns["values"]), columns["event"]
+    training, n_causes, clip = np.flatnonzero(learned_from), layout.n_causes, settings.ips_clip
+    if not layout.has_entry:
+        propensity = propensities(encoded, event, n_causes, training, clip)
+        return ips_weights(settings.ips, propensity, event).astype(np.float32)
+    outcomes = [chunk.outcome for chunk in (source.chunk, source.evaluation) if chunk is not None]
+    time = np.concatenate([_time(end_follow_up(one, layout.cuts[-1])) for one in outcomes])
+    subjects = number_rows(outcomes)
+    n_subjects = len(np.unique(subjects.id[training]))
+    propensity = propensities_by_rate(encoded, event, time, n_subjects, n_causes, training, clip)
+    of_subject = subjects.event(event)[subjects.id]
+    return ips_weights(settings.ips, propensity, of_subject, subjects.share).astype(np.float32)
+
+
+def _time(outcome: Outcome) -> NDArray[np.float64]:
+    """How long each row was under observation."""
+    return outcome.duration - (0.0 if outcome.entry is None else outcome.entry)
 
 
 def _require_levels(encoding: Encoding, columns: Any) -> None:

@@ -30,9 +30,10 @@ TYPES: dict[str, Any] = {
 class Layout:
     """How a subject becomes the columns of a batch, and these a record.
 
-    ``stay`` standardises durations; ``weight`` is the mean sample weight, or None where all
-    subjects weigh the same. Follow-up ends with the last cut. A record has each column in the
-    smallest type, and none that is 1 for everybody.
+    ``stay`` standardises durations; ``weight`` is what sample weights are divided by, or None where
+    all rows weigh the same. Follow-up ends with the last cut. A record has each column in the
+    smallest type, and none that is the same for everybody. One of zeros is the empty row: it has
+    no exposure and, where rows have weights, weighs nothing.
     """
 
     encoding: Encoding
@@ -54,8 +55,9 @@ class Layout:
             "event": ended.event,
             "stay": self.stay.standardise(outcome.duration),
         }
-        if ended.entry is not None:
-            columns["entry_interval"], columns["entry_fraction"] = locate(ended.entry, self.cuts)
+        if self.has_entry:
+            entry = np.zeros(len(ended)) if ended.entry is None else ended.entry
+            columns["entry_interval"], columns["entry_fraction"] = locate(entry, self.cuts)
             columns["whole"] = outcome.is_whole
         if self.weight is not None:
             columns["weight"] = weight / self.weight
@@ -74,6 +76,12 @@ class Layout:
         }
         typed = _typed({**constant, **columns})
         return Batch(**{name: torch.from_numpy(column) for name, column in typed.items()})
+
+    def with_empty_row(self, columns: Columns) -> Columns:
+        """Add the row that fills up lists of rows: it has no exposure and weighs nothing."""
+        empty = {name: np.zeros_like(column[:1]) for name, column in columns.items()}
+        empty["rows"][:] = self.encoding.first_rows[:-1]
+        return {name: np.concatenate([column, empty[name]]) for name, column in columns.items()}
 
     @cached_property
     def dtype(self) -> np.dtype[np.void]:

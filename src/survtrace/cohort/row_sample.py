@@ -1,4 +1,4 @@
-"""Sample rows by a hash of their number: the same ones however the table is cut."""
+"""Sample rows by a hash of their number: the same ones however the table is cut into chunks."""
 
 from __future__ import annotations
 
@@ -12,10 +12,16 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Sample:
-    """Some rows of a table by number, in order, with columns of theirs."""
+    """Some rows of a table by number, in order, with columns of theirs.
+
+    ``id`` numbers their subjects where all rows of a subject are to be in the sample, or none.
+    ``below`` is the hash below which rows are in it; None: all are.
+    """
 
     row: NDArray[np.int64]
     columns: tuple[NDArray[Any], ...]
+    id: NDArray[np.int64] | None = None
+    below: np.uint64 | None = None
 
     @classmethod
     def join(cls, samples: Sequence[Sample], most: int) -> Sample:
@@ -30,12 +36,24 @@ class Sample:
         [21, 48, 68]
         """
         row = np.concatenate([sample.row for sample in samples])
-        chosen = np.argsort(row, kind="stable")
-        if len(row) > most:
-            chosen = np.sort(np.argpartition(hash_rows(row), most)[:most])
-            chosen = chosen[np.argsort(row[chosen], kind="stable")]
+        ids = [sample.id for sample in samples if sample.id is not None]
+        id = np.concatenate(ids) if ids else None
+        # A subject that did not fit into an earlier sample stays out with rows met later, too.
+        below = min((s.below for s in samples if s.below is not None), default=None)
+        order = np.argsort(row, kind="stable")
+        hashed = hash_rows(row if id is None else id)[order]
+        inside = np.ones(len(row), np.bool_) if below is None else hashed < below
+        if np.count_nonzero(inside) > most:
+            below = np.partition(hashed[inside], most)[most]
+            inside = hashed < below
+        chosen = order[inside]
         columns = zip(*(sample.columns for sample in samples), strict=True)
-        return cls(row[chosen], tuple(np.concatenate(column)[chosen] for column in columns))
+        return cls(
+            row[chosen],
+            tuple(np.concatenate(column)[chosen] for column in columns),
+            None if id is None else id[chosen],
+            below,
+        )
 
 
 def hash_rows(row: NDArray[np.int64]) -> NDArray[np.uint64]:

@@ -10,6 +10,13 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from survtrace.cohort.subjects import (
+    Subjects,
+    one_row_each,
+    require_same_weight,
+    spread_of_entry,
+    subjects_of,
+)
 from survtrace.errors import DataError
 from survtrace.tables.covariates.columns import Column, read_columns
 from survtrace.tables.covariates.covariates import Covariate, open_table
@@ -70,7 +77,10 @@ class OutcomeScan(NamedTuple):
     """What the outcomes of all subjects tell before any covariate is read.
 
     ``is_late`` marks the durations after the end of a time grid that was given. ``sizes`` are the
-    subjects of each chunk. ``source`` is the scanned one, which now knows the causes.
+    rows of each chunk. ``source`` is the scanned one, which now knows the causes. ``n_whole``
+    counts the rows that are all of a subject's time from 0 on, and ``entry`` is the earliest,
+    median and latest entry of a subject, None: all at 0. ``subjects`` tells which rows belong
+    together, None: none do.
     """
 
     source: FrameSource | FileSource
@@ -79,6 +89,14 @@ class OutcomeScan(NamedTuple):
     event: NDArray[Any]
     is_late: NDArray[np.bool_]
     sizes: list[int]
+    n_whole: int
+    entry: tuple[float, float, float] | None = None
+    subjects: Subjects | None = None
+
+    @property
+    def n_subjects(self) -> int:
+        """How many subjects there are, whatever the number of their rows."""
+        return len(self.event) if self.subjects is None else self.subjects.n
 
     @property
     def event_on_grid(self) -> NDArray[Any]:
@@ -107,9 +125,18 @@ class FrameSource:
     def scan(self, end: float | None) -> OutcomeScan:
         """Tell what is known of the outcomes."""
         outcome = self.chunk.outcome
-        is_late = outcome.duration > (np.inf if end is None else end)
-        sizes = [len(outcome.event)]
-        return OutcomeScan(self, outcome.causes, outcome.censored, outcome.event, is_late, sizes)
+        subjects = subjects_of(outcome)
+        return OutcomeScan(
+            self,
+            outcome.causes,
+            outcome.censored,
+            outcome.event,
+            is_late=outcome.duration > (np.inf if end is None else end),
+            sizes=[len(outcome)],
+            n_whole=int(np.count_nonzero(outcome.is_whole)),
+            entry=spread_of_entry(outcome, subjects),
+            subjects=subjects,
+        )
 
     def chunks(self, span: range | None = None) -> Iterator[Chunk]:
         """Give the only chunk."""
@@ -144,9 +171,11 @@ def read_frame(
     warn_of_entry(outcome)
     if given.censored is None:
         warn_if_complete(outcome)
+    outcome = one_row_each(outcome)
     followed = np.flatnonzero(informative(outcome))
     if len(followed) < len(outcome):
         table, outcome, weight = table[followed], outcome.take(followed), weight[followed]
+    _require_subjects(subjects_of(outcome), weight)
     evaluation = None if eval_set is None else _read_evaluation(eval_set, outcome, zero_duration)
     beside = read_roles(y).named if names_columns(y) else []
     weight_name = None if given.sample_weight is None else "sample_weight of the training rows"
@@ -172,6 +201,16 @@ def checked_weight(sample_weight: ArrayLike | None, n_subjects: int) -> NDArray[
     return weight
 
 
+def _require_subjects(subjects: Subjects | None, weight: NDArray[np.float64]) -> None:
+    """Refuse the rows of one subject alone, and rows of one subject with different weights."""
+    if subjects is not None:
+        if subjects.n < 2:
+            raise DataError(
+                f"fit needs at least two subjects; all {len(weight)} rows have the same id."
+            )
+        require_same_weight(weight, subjects, "sample_weight")
+
+
 def _read_evaluation(eval_set: Any, trained_on: Outcome, zero_duration: str) -> Chunk:
     try:
         X, y = eval_set
@@ -184,11 +223,14 @@ def _read_evaluation(eval_set: Any, trained_on: Outcome, zero_duration: str) -> 
         censored=trained_on.censored if given.censored is None else given.censored,
         zero_duration=zero_duration,
     )
-    table = open_table(given.X)
+    outcome, table = one_row_each(outcome), open_table(given.X)
     require_same_subjects(len(table), outcome)
     if len(table) == 0:
         raise DataError("eval_set must have at least one subject; got 0. Leave it out.")
-    return _only_chunk(table, outcome, checked_weight(given.sample_weight, len(table)))
+    weight = checked_weight(given.sample_weight, len(table))
+    if (subjects := subjects_of(outcome)) is not None:
+        require_same_weight(weight, subjects, "eval_set")
+    return _only_chunk(table, outcome, weight)
 
 
 def _only_chunk(table: nw.DataFrame[Any], outcome: Outcome, weight: NDArray[np.float64]) -> Chunk:

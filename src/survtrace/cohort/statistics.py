@@ -25,6 +25,7 @@ MOST_OUTCOMES = 1_000_000
 MOST_VALUES = 2**16
 MOST_LEVELS = 100_000
 WAITING = 2**22  # numbers in samples that wait to be joined
+OUTCOME = ("duration", "event", "entry", "id", "goes_on")  # as far as an outcome has them
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,9 @@ class TableStatistics:
     """
 
     columns: tuple[Summary, ...]  # of each covariate
-    values: Sample  # of the numerical covariates, for quantiles
-    events: NDArray[np.int64]  # how many subjects are censored, then of each cause
-    outcomes: Sample  # of duration and event
+    values: Sample  # of the numerical covariates, for quantiles; behind them, rows' shares
+    events: NDArray[np.int64]  # how many rows are censored, then of each cause
+    outcomes: Sample  # of duration and event, and of what else `OUTCOME` names
     weight: Spread  # of the sample weights
     n_missing: NDArray[np.int64]  # of each covariate, also of subjects nothing is learned from
     copies: tuple[str, ...] = ()  # covariates like another; known only where one chunk is the table
@@ -48,27 +49,29 @@ def collect_statistics(
     covariates: Sequence[Covariate],
     learned_from: NDArray[np.bool_],
     sizes: Sequence[int],
+    share: NDArray[np.float64] | None,
     span: range | None = None,
 ) -> TableStatistics:
     """Collect the statistics of all chunks of a source, or of some.
 
-    ``learned_from`` marks the subjects of the table that statistics may be of, and ``sizes`` are
-    the subjects of each chunk.
+    ``learned_from`` marks the rows of the table that statistics may be of, ``sizes`` are the rows
+    of each chunk, and ``share`` what part of its subject's time each row is, None: all of it.
     """
     ends = np.cumsum(sizes)
-    parts = (
-        chunk_statistics(
-            chunk,
-            covariates,
-            np.flatnonzero(learned_from[ends[chunk.number] - len(chunk.rows) : ends[chunk.number]]),
-        )
-        for chunk in source.chunks(span)
-    )
-    return add_up(parts, covariates)
+
+    def collect(chunk: Chunk) -> TableStatistics:
+        rows = slice(ends[chunk.number] - len(chunk.rows), ends[chunk.number])
+        of_chunk = None if share is None else share[rows]
+        return chunk_statistics(chunk, covariates, np.flatnonzero(learned_from[rows]), of_chunk)
+
+    return add_up(map(collect, source.chunks(span)), covariates)
 
 
 def chunk_statistics(
-    chunk: Chunk, covariates: Sequence[Covariate], subjects: NDArray[np.int64]
+    chunk: Chunk,
+    covariates: Sequence[Covariate],
+    subjects: NDArray[np.int64],
+    share: NDArray[np.float64] | None = None,
 ) -> TableStatistics:
     """Collect the statistics of some subjects of a chunk, by number."""
     outcome, rows = chunk.outcome.take(subjects), chunk.rows[subjects]
@@ -77,12 +80,15 @@ def chunk_statistics(
     columns = map_in_order(lambda column: _take(column, rows), complete, chunk.run)
     numerical = [column for column in columns if not isinstance(column, Levels)]
     n_missing = map_in_order(lambda one: _count_missing(one, chunk.rows), complete, chunk.run)
+    values = np.array(numerical).reshape(len(numerical), len(row)).T
+    share = None if share is None else share[subjects]
+    followed = [getattr(outcome, name) for name in OUTCOME]
     return TableStatistics(
-        columns=tuple(map_in_order(summarise, columns, chunk.run)),
-        values=Sample(row, (np.array(numerical).reshape(len(numerical), len(row)).T,)),
+        columns=tuple(map_in_order(lambda one: summarise(one, share), columns, chunk.run)),
+        values=Sample(row, (values,) if share is None else (values, share)),
         events=np.bincount(outcome.event, minlength=len(outcome.causes) + 1),
-        outcomes=Sample(row, (outcome.duration, outcome.event)),
-        weight=Spread.of(chunk.weight[subjects]),
+        outcomes=Sample(row, tuple(each for each in followed if each is not None), outcome.id),
+        weight=Spread.of(chunk.weight[subjects], share),
         n_missing=np.array(n_missing),
         copies=tuple(find_copies(covariates, columns, chunk.run)) if chunk.whole else (),
     )

@@ -54,18 +54,16 @@ class Answers:
 class Question:
     """A curve, by the name of a function of `curves`, and where it is asked.
 
-    ``cause`` is a place on the cause axis. With ``start`` (subject, 1) curves are those of subjects
-    event-free until then.
+    ``cause`` is a place on the cause axis.
     """
 
     kind: str
     at: curves.TimeIndex
     cause: int | None = None
-    start: Tensor | None = None
 
     def states(self, n_causes: int) -> tuple[bool, int, int] | None:
         """Return which states a kernel is to answer for (see its `States`); None if it cannot."""
-        if self.start is not None:
+        if self.at.start is not None:
             return None
         if self.kind == "incidence":
             return (
@@ -78,12 +76,12 @@ class Question:
     def member_curves(self, hazard: Tensor, first: int) -> tuple[Tensor, Tensor | None]:
         """Compute each member's curves of some subjects, and its shares of their survivors."""
         curve: curves.Curve = getattr(curves, self.kind)
-        if self.start is None:
-            found, shares = curve(hazard, self.at), None
+        at = self.at.of(first, hazard.shape[1])
+        if at.start is None or self.kind in curves.OF_AVERAGE:
+            found, shares = curve(hazard, at), None
         else:
-            starts, cuts = self.start[first : first + hazard.shape[1]], self.at.cuts
-            found = curve(*curves.after(hazard, cuts, starts, self.at.points))
-            shares = curves.member_shares(hazard, curves.locate_times(starts, cuts))
+            found = curve(*curves.after(hazard, at.cuts, at.start, at.points))
+            shares = curves.member_shares(hazard, curves.locate_times(at.start, at.cuts))
         return (found if self.cause is None else found[:, :, self.cause]), shares
 
 
@@ -153,7 +151,8 @@ def _write_by_kernel(
         None if answers is None else answers.of(subjects, shape).reshape(whole)
         for answers in (means, deviations)
     ]
-    place = question.at.interval[0].numpy(), question.at.fraction[0].numpy()
+    at = question.at.of(subjects.start, subjects.stop - subjects.start)
+    place = at.interval.numpy(), at.fraction.numpy()
     if (bad := kernel(logits, factor, *place, states, *out)) is not None:
         raise _not_finite(subjects.start + bad)
 

@@ -24,7 +24,7 @@ class CurveFunction:
     x, y
         Knots, and the curve's values there.
     domain
-        Where it may be called: from 0 to the end of the time grid.
+        Where it may be called: from the first cut of the time grid, mostly 0, to its end.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class CurveFunction:
     @property
     def domain(self) -> tuple[float, float]:
         """The first and the last time at which the curve may be called."""
-        return 0.0, float(self.cuts[-1])
+        return float(self.cuts[0]), float(self.cuts[-1])
 
     @cached_property
     def y(self) -> NDArray[np.float64]:
@@ -53,10 +53,10 @@ class CurveFunction:
 
     def __call__(self, x: ArrayLike) -> np.float64 | NDArray[np.float64]:
         """The curve at times ``x`` of its domain."""
-        times = np.array(x, dtype=np.float64, ndmin=1)
-        if not ((times >= 0) & (times <= self.domain[1])).all():
+        times, (first, last) = np.array(x, dtype=np.float64, ndmin=1), self.domain
+        if not ((times >= first) & (times <= last)).all():
             raise DataError(
-                f"a curve is known from 0 to {self.domain[1]:g}; got x={x!r}. Ask within these "
+                f"a curve is known from {first:g} to {last:g}; got x={x!r}. Ask within these "
                 "times, or predict an array, which has the setting extrapolate."
             )
         at = locate_times(torch.from_numpy(times.reshape(1, -1)), torch.from_numpy(self.cuts))

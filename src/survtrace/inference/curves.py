@@ -20,26 +20,39 @@ from numpy.polynomial.legendre import leggauss
 from torch import Tensor
 
 N_NODES = 8  # of Gauss-Legendre, between two ends
+# Curves that average over members themselves, also of subjects event-free until a start.
+OF_AVERAGE = ("cumulative_hazard", "crossing_time", "hazards")
 
 
 class TimeIndex(NamedTuple):
     """Where a curve is asked, one row for all subjects or one for each.
 
     ``points`` are times (of `crossing_time`: levels of survival), which lie in an interval between
-    ``cuts`` and have a fraction of it behind them.
+    ``cuts`` and have a fraction of it behind them. With ``start`` the subjects are those
+    event-free until then.
     """
 
     interval: Int[Tensor, "subject time"]
     fraction: Float[Tensor, "subject time"]
     points: Float[Tensor, "subject time"]
-    cuts: Float[Tensor, " cut"]
+    cuts: Float[Tensor, "*subject cut"]
+    start: Float[Tensor, "subject 1"] | None = None
+
+    def of(self, first: int, n_subjects: int) -> "TimeIndex":
+        """Take the times of some subjects, where each has its own."""
+        some = slice(first, first + n_subjects)
+        start = None if self.start is None else self.start[some]
+        if len(self.points) == 1:
+            return self._replace(start=start)
+        own = (self.interval[some], self.fraction[some], self.points[some])
+        return TimeIndex(*own, self.cuts, start)
 
 
 Curve = Callable[[Tensor, TimeIndex], Tensor]
 
 
 def locate_times(times: Float[Tensor, "subject time"], cuts: Float[Tensor, " cut"]) -> TimeIndex:
-    """Find the interval and fraction of each time; times beyond the last cut stop there."""
+    """Find the interval and fraction of each time; times outside the cuts stop at the ends."""
     interval = torch.searchsorted(cuts[1:-1].contiguous(), times.contiguous(), side="left")
     start, end = cuts[interval], cuts[interval + 1]
     return TimeIndex(interval, ((times - start) / (end - start)).clamp(0.0, 1.0), times, cuts)
@@ -100,7 +113,7 @@ def after(
 
     Curves of that hazard are those of subjects event-free at ``start``. Nothing is divided by
     survival, which may be too small for a float, nor subtracted from a curve. Times before
-    ``start`` stand at it.
+    ``start`` stand at it. Cuts before ``start`` move to it: those of each subject are its own.
 
     Examples
     --------
@@ -117,7 +130,8 @@ def after(
     begin = torch.maximum(cuts[interval], start)
     width = (ends[interval] - begin).clamp(min=torch.finfo(times.dtype).tiny)
     fraction = ((times - begin) / width).clamp(0.0, 1.0)
-    return hazard * left.unsqueeze(1), TimeIndex(interval, fraction, times, cuts)
+    own = TimeIndex(interval, fraction, times, torch.maximum(cuts, start), start)
+    return hazard * left.unsqueeze(1), own
 
 
 def member_shares(
@@ -147,40 +161,53 @@ def net_incidence(
 def restricted_mean(
     hazard: Float[Tensor, "member subject cause interval"], at: TimeIndex
 ) -> Float[Tensor, "member subject time"]:
-    """Area under the survival curve, which is constant beyond the grid: mean event-free time."""
+    """Area under the survival curve, which is constant outside the grid: mean event-free time.
+
+    From 0, or from the start of a conditional curve; before the first cut survival is 1.
+    """
     total, width = _all_causes(hazard), at.cuts.diff()
     entered = torch.exp(-(_before(total)))
     area = entered * width * _mean_decay(total)
     earlier = _before(area)
     lived = at.fraction * _mean_decay(at.fraction * _pick(total, at))
-    beyond = (at.points - at.cuts[-1]).clamp(min=0)
+    beyond = (at.points - at.cuts[..., -1:]).clamp(min=0)
     on_grid = _pick(earlier, at) + _pick(entered * width, at) * lived
-    return on_grid + beyond * survival(hazard, at)
+    begin = 0.0 if at.start is None else at.start
+    before = torch.minimum(at.points, at.cuts[..., :1]) - begin
+    return on_grid + beyond * survival(hazard, at) + before
 
 
 def cumulative_hazard(
     hazard: Float[Tensor, "member subject cause interval"], at: TimeIndex
 ) -> Float[Tensor, "1 subject cause time"]:
-    """Cumulative cause-specific hazard of the members' average curve, at times common to all.
+    """Cumulative cause-specific hazard of the members' average curve.
 
     The integral of d(incidence) / survival over averaged curves, so that the causes' sum is
     minus the logarithm of averaged survival. Gauss-Legendre between cuts and times: the
     integrand is smooth there. With one member it is simply the sum of hazards.
     """
-    cuts, times = at.cuts, at.points.flatten().clamp(max=at.cuts[-1])
-    ends = torch.unique(torch.cat([cuts, times]))
+    cuts, times, first = at.cuts, at.points, at.cuts[:1]
+    if at.start is not None:  # what was lived through before it does not count
+        first = at.start.clamp(min=cuts[0], max=cuts[-1])
+    times = torch.maximum(times, first).clamp(max=cuts[-1])
+    steps = torch.maximum(cuts, first).expand(len(times), -1)
+    ends = torch.cat([steps, times], dim=1).sort(dim=1).values
+    if len(ends) == 1:
+        ends = ends.unique().view(1, -1)
     nodes, mass = (torch.from_numpy(a).to(cuts) for a in leggauss(N_NODES))
-    half = ends.diff() / 2
-    points = (ends[:-1] + half)[:, None] + half[:, None] * nodes
-    inside = locate_times(points.view(1, -1), cuts)
+    half = ends.diff().unsqueeze(-1) / 2
+    points = (ends[:, :-1, None] + half) + half * nodes
+    inside = locate_times(points.flatten(1), cuts)
     alive = member_shares(hazard, inside)
     rate = _pick(hazard / cuts.diff(), _every_cause(inside))
     density = (alive.unsqueeze(2) * rate).sum(0)
-    pieces = (density.unflatten(-1, points.shape) * (half[:, None] * mass)).sum(-1)
-    exact = -torch.logsumexp(-_lived(hazard, locate_times(ends.view(1, -1), cuts)), dim=0)
+    pieces = (density.unflatten(-1, points.shape[1:]) * (half * mass).unsqueeze(1)).sum(-1)
+    exact = -torch.logsumexp(-_lived(hazard, locate_times(ends, cuts)), dim=0)
     share = pieces / pieces.sum(1, keepdim=True).clamp(min=torch.finfo(pieces.dtype).tiny)
     grown = torch.nn.functional.pad((share * exact.diff().unsqueeze(1)).cumsum(-1), (1, 0))
-    return grown[None, ..., torch.searchsorted(ends, times)]
+    place = torch.searchsorted(ends, times.contiguous())
+    shape = (*grown.shape[:2], place.shape[1])
+    return grown.gather(-1, place.unsqueeze(1).expand(shape))[None]
 
 
 def crossing_time(
@@ -192,11 +219,13 @@ def crossing_time(
     """
     cuts, levels = at.cuts, at.points
     shape = (hazard.shape[1], levels.shape[1])
-    low, high = cuts.new_zeros(shape), cuts[-1].expand(shape)
-    never = survival(hazard, locate_times(high, cuts)).mean(0) > levels
+    low, high = cuts[0].expand(shape), cuts[-1].expand(shape)
+    if at.start is not None:
+        low = torch.maximum(low, at.start)
+    never = _average_survival(hazard, high, at) > levels
     for _ in range(64):
         middle = (low + high) / 2
-        alive = survival(hazard, locate_times(middle, cuts)).mean(0) > levels
+        alive = _average_survival(hazard, middle, at) > levels
         low, high = torch.where(alive, middle, low), torch.where(alive, high, middle)
     return torch.where(never, torch.inf, high)[None]
 
@@ -206,6 +235,16 @@ def hazards(
 ) -> Float[Tensor, "1 subject member cause interval"]:
     """Hazards themselves, of all members, whatever is asked: what a `CurveFunction` keeps."""
     return hazard.transpose(0, 1)[None]
+
+
+def _average_survival(hazard: Tensor, times: Tensor, at: TimeIndex) -> Tensor:
+    """Average survival over members, of those event-free at the start where there is one."""
+    lived = _lived(hazard, locate_times(times, at.cuts))
+    if at.start is None:
+        return torch.exp(-lived).mean(0)
+    # A quotient of two averages, of which either may be too small for a float.
+    before = _lived(hazard, locate_times(at.start, at.cuts))
+    return torch.exp(torch.logsumexp(-lived, dim=0) - torch.logsumexp(-before, dim=0))
 
 
 def _every_cause(at: TimeIndex) -> TimeIndex:

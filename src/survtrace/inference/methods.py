@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataError, SettingError
 from survtrace.inference.paths import Table
-from survtrace.inference.times import read_times
+from survtrace.inference.times import numbers_or_nan, read_times
 from survtrace.naming import column_names, prediction_frame, state_names
 
 if TYPE_CHECKING:
@@ -31,19 +31,20 @@ InFrame = TypeVar("InFrame")
 
 
 class _Net(TypedDict, Generic[Std, InFrame], total=False):
+    conditional_after: ArrayLike | None
     extrapolate: str
     return_std: Std
     as_frame: InFrame
 
 
 class _Hazard(TypedDict, Generic[InArray, InFrame], total=False):
+    conditional_after: ArrayLike | None
     extrapolate: str
     return_array: InArray
     as_frame: InFrame
 
 
 class _Curve(_Hazard[InArray, InFrame], Generic[Std, InArray, InFrame], total=False):
-    conditional_after: ArrayLike | None
     return_std: Std
 
 
@@ -98,12 +99,16 @@ class CurveMethods:
         X
             Covariates, columns by name; or the path of a table, read in chunks.
         times
-            Any times, in any order; by default `time_grid_`.
+            Any times, in any order, counted from the same origin as ``duration``; by default
+            `time_grid_`. Or a row of them for each subject, shape (subject, time): with age as the
+            clock, ``age[:, None] + [5, 10]`` asks for the next five and ten years.
         conditional_after
             A time, or one for each subject, at which the subject is known to be event-free: the
-            curve is then its future.
+            curve is then its future, and 1 up to that time.
         extrapolate
-            What times beyond the grid get: "constant" (with a warning), "nan", or "raise".
+            What times outside the grid get: "constant" (with a warning), "nan", or "raise". It
+            ends with the last event; it begins at 0, or where the first subject entered. Of
+            subjects event-free at an earlier time the same holds until then.
         return_std
             Also return the standard deviation between members; NaN if there is only one, whose
             deviation is not known.
@@ -173,6 +178,7 @@ class CurveMethods:
         times: ArrayLike | None = None,
         cause: Label = None,
         *,
+        conditional_after: ArrayLike | None = None,
         extrapolate: str = "constant",
         return_std: bool = False,
         as_frame: bool = False,
@@ -182,8 +188,9 @@ class CurveMethods:
         The quantity the paper ranks by. For one cause it is one minus survival; for several,
         these do not sum with survival to 1. Shapes as in `predict_cumulative_incidence`.
         """
+        after, std = conditional_after, return_std
         return self._curves(
-            X, "net_incidence", times, cause, extrapolate, None, return_std, True, as_frame
+            X, "net_incidence", times, cause, extrapolate, after, std, True, as_frame
         )
 
     @overload
@@ -204,40 +211,60 @@ class CurveMethods:
         times: ArrayLike | None = None,
         cause: Label = None,
         *,
+        conditional_after: ArrayLike | None = None,
         extrapolate: str = "constant",
         return_array: bool = True,
         as_frame: bool = False,
     ) -> Array | Functions | pd.DataFrame:
         """Cumulative hazard of each cause, shape (subject, cause, time) or (subject, time).
 
-        Summed over causes it is minus the logarithm of survival.
+        Summed over causes it is minus the logarithm of survival. With ``conditional_after`` it is
+        counted from then on.
         """
+        after, array = conditional_after, return_array
         return self._curves(
-            X, "cumulative_hazard", times, cause, extrapolate, None, False, return_array, as_frame
+            X, "cumulative_hazard", times, cause, extrapolate, after, False, array, as_frame
         )
 
     @overload
     def predict_proba(
-        self, X: Table, time: float | None = None, *, as_frame: No = ...
+        self,
+        X: Table,
+        time: ArrayLike | None = None,
+        *,
+        conditional_after: ArrayLike | None = ...,
+        as_frame: No = ...,
     ) -> Array: ...
     @overload
     def predict_proba(
-        self, X: Table, time: float | None = None, *, as_frame: Yes
+        self,
+        X: Table,
+        time: ArrayLike | None = None,
+        *,
+        conditional_after: ArrayLike | None = ...,
+        as_frame: Yes,
     ) -> pd.DataFrame: ...
     def predict_proba(
-        self, X: Table, time: float | None = None, *, as_frame: bool = False
+        self,
+        X: Table,
+        time: ArrayLike | None = None,
+        *,
+        conditional_after: ArrayLike | None = None,
+        as_frame: bool = False,
     ) -> Array | pd.DataFrame:
         """Probability of each state at a time: event-free, cause 1, .. K; rows sum to 1.
 
-        ``time`` is by default the median event time of the training rows. With ``as_frame`` a
-        pandas frame with the columns ``survival_12``, ``incidence_1_12`` and so on.
+        ``time`` is by default the median event time of the training rows; it may be one for each
+        subject. With ``as_frame`` a pandas frame with the columns ``survival_12``,
+        ``incidence_1_12`` and so on.
         """
-        predictor = self._predictor()
-        times = [self.median_event_time_ if time is None else time]
-        states, _ = predictor.curve(X, "states", read_times(times, self.time_grid_, "constant")[0])
+        predictor, after = self._predictor(), conditional_after
+        times = _one_time(self.median_event_time_ if time is None else time)
+        points, _ = read_times(times, self.time_grid_, "constant", after)
+        states, _ = predictor.curve(X, "states", points, after=after)
         if not as_frame:
             return states[:, :, 0]
-        return prediction_frame(X, state_names(times, self.causes_), states)
+        return prediction_frame(X, state_names(_common(points), self.causes_), states)
 
     def predict(self, X: Table) -> Array:
         """One risk score for each subject, higher is worse.
@@ -247,35 +274,59 @@ class CurveMethods:
         self._predictor()
         return 1 - self.predict_survival_function(X, [self.median_event_time_])[:, 0]
 
-    def predict_quantile(self, X: Table, q: ArrayLike = 0.5) -> Array:
+    def predict_quantile(
+        self, X: Table, q: ArrayLike = 0.5, *, conditional_after: ArrayLike | None = None
+    ) -> Array:
         """Time by which an event has happened with probability ``q``; infinite if not on the grid.
 
-        Shape (subject,), or (subject, quantile) for several ``q``.
+        Shape (subject,), or (subject, quantile) for several ``q``. Counted from the origin of the
+        durations, also with ``conditional_after``.
         """
-        predictor = self._predictor()
+        predictor, after = self._predictor(), conditional_after
         wanted = np.asarray(q, dtype=np.float64)
         if not ((wanted > 0) & (wanted < 1)).all():
             raise DataError(f"q must lie between 0 and 1; got {q!r}. The median is q=0.5.")
-        times, _ = predictor.curve(X, "crossing_time", 1 - wanted.ravel())
+        read_times(None, self.time_grid_, "constant", after)
+        times, _ = predictor.curve(X, "crossing_time", 1 - wanted.ravel(), after=after)
         return times[:, 0] if wanted.ndim == 0 else times
 
     @overload
     def predict_rmst(
-        self, X: Table, time: float, *, extrapolate: str = ..., return_std: No = ...
+        self,
+        X: Table,
+        time: ArrayLike,
+        *,
+        conditional_after: ArrayLike | None = ...,
+        extrapolate: str = ...,
+        return_std: No = ...,
     ) -> Array: ...
     @overload
     def predict_rmst(
-        self, X: Table, time: float, *, extrapolate: str = ..., return_std: Yes
+        self,
+        X: Table,
+        time: ArrayLike,
+        *,
+        conditional_after: ArrayLike | None = ...,
+        extrapolate: str = ...,
+        return_std: Yes,
     ) -> Pair: ...
     def predict_rmst(
-        self, X: Table, time: float, *, extrapolate: str = "constant", return_std: bool = False
+        self,
+        X: Table,
+        time: ArrayLike,
+        *,
+        conditional_after: ArrayLike | None = None,
+        extrapolate: str = "constant",
+        return_std: bool = False,
     ) -> Array | Pair:
         """Mean event-free time up to ``time`` (restricted mean survival time), shape (subject,).
 
-        The area under the survival curve. Beyond the grid that curve is constant (with a
-        warning), as `predict_survival_function` says.
+        The area under the survival curve, from 0 or from ``conditional_after`` on; ``time`` may
+        be one for each subject. Beyond the grid that curve is constant (with a warning), as
+        `predict_survival_function` says.
         """
-        means = self._curves(X, "restricted_mean", [time], None, extrapolate, return_std=return_std)
+        times, after = _one_time(time), conditional_after
+        means = self._curves(X, "restricted_mean", times, None, extrapolate, after, return_std)
         return (means[0][:, 0], means[1][:, 0]) if return_std else means[:, 0]
 
     def attention(self, X: Table) -> NDArray[np.float32]:
@@ -313,15 +364,33 @@ class CurveMethods:
                     "return_array=False gives curves from time 0, without deviations; got "
                     "conditional_after or return_std. Leave them out, or predict an array."
                 )
-            functions = predictor.functions(X, kind, read_times(times, self.time_grid_, "raise")[0])
+            knots = _common(read_times(times, self.time_grid_, "raise")[0])
+            functions = predictor.functions(X, kind, knots)
             return functions if chosen is None else functions[:, chosen]
-        points, outside = read_times(times, self.time_grid_, extrapolate)
+        points, outside = read_times(times, self.time_grid_, extrapolate, after)
         mean, std = predictor.curve(X, kind, points, cause=chosen, after=after, with_std=return_std)
         if outside is not None:
+            if outside.ndim == 2 and mean.ndim == 3:  # (subject, time), beside an axis of causes
+                outside = outside[:, None]
             mean = np.where(outside, np.nan, mean)
             std = None if std is None else np.where(outside, np.nan, std)
         if not as_frame:
             return mean if std is None else (mean, std)
         causes = self.causes_ if cause is None else [cause]
-        columns = column_names(kind, points, () if kind == "survival" else causes)
+        columns = column_names(kind, _common(points), () if kind == "survival" else causes)
         return prediction_frame(X, columns, mean, std)
+
+
+def _one_time(time: ArrayLike) -> Array:
+    """A time for everybody as (1,), or one for each subject as (subject, 1)."""
+    return numbers_or_nan(time)[..., None]
+
+
+def _common(points: Array) -> Array:
+    """Refuse times of each subject where times give columns their names, or curves their knots."""
+    if points.ndim == 1:
+        return points
+    raise SettingError(
+        "as_frame=True and return_array=False take times that are common to all subjects; got a "
+        f"row for each, shape {points.shape}. Predict an array, whose columns are those of times."
+    )

@@ -59,15 +59,24 @@ def answer_chunks(
 
 
 def times_of_rows(
-    after: ArrayLike | None, first: int, n_rows: int, *, whole: bool = False
+    times: ArrayLike | None,
+    first: int,
+    n_rows: int,
+    *,
+    whole: bool = False,
+    name: str = "conditional_after",
 ) -> ArrayLike | None:
-    """Take the times of some subjects, where there is one for each; ``whole``: of all."""
-    if after is None or np.ndim(after) != 1:
-        return after
-    times = np.asarray(after)
-    if len(times) < first + n_rows or (whole and len(times) > n_rows):
+    """Take the times of some subjects, where each has its own; ``whole``: of all.
+
+    Of ``conditional_after`` that is an array with one axis, of ``times`` one with two.
+    """
+    if times is None or np.ndim(times) != (1 if name == "conditional_after" else 2):
+        return times
+    rows = np.asarray(times)
+    if len(rows) < first + n_rows or (whole and len(rows) > n_rows):
+        one, each = ("a time", "one") if name == "conditional_after" else ("flat", "a row")
         raise DataError(
-            "conditional_after must be a time, or one for each subject of the file; got "
-            f"{len(times)} times for {n_rows if whole else 'more'} subjects."
+            f"{name} must be {one}, or {each} for each subject of the file; got "
+            f"{len(rows)} times for {n_rows if whole else 'more'} subjects."
         )
-    return times[first : first + n_rows]
+    return rows[first : first + n_rows]

@@ -67,19 +67,23 @@ class Predictor:
     ) -> tuple[Array, Array | None]:
         """Mean over members of a curve, and its standard deviation between them.
 
-        ``kind`` is the name of a function of `curves`, asked at ``points``; ``cause`` a place on
-        the cause axis. With ``after`` the curve is that of subjects event-free until then. One
-        member has no standard deviation: it is NaN.
+        ``kind`` is the name of a function of `curves`, asked at ``points``, (time,) for all or
+        (subject, time); ``cause`` a place on the cause axis. With ``after`` the curve is that of
+        subjects event-free until then. One member has no standard deviation: it is NaN.
         """
 
         def answer(rows: Table, first: int) -> tuple[Array, Array | None]:
-            table = open_table(rows)
-            starts = times_of_rows(after, first, len(table)) if is_path(X) else after
-            return self._curve(table, kind, points, cause, starts, with_std)
+            table, times, starts = open_table(rows), points, after
+            if is_path(X):
+                starts = times_of_rows(after, first, len(table))
+                times = np.asarray(times_of_rows(points, first, len(table), name="times"))
+            return self._curve(table, kind, times, cause, starts, with_std)
 
         means, deviations = zip(*self.in_chunks(X, answer), strict=True)
         if is_path(X):
-            times_of_rows(after, 0, sum(map(len, means)), whole=True)
+            n_subjects = sum(map(len, means))
+            times_of_rows(after, 0, n_subjects, whole=True)
+            times_of_rows(points, 0, n_subjects, whole=True, name="times")
         return _joined(means), _joined(deviations) if with_std else None
 
     def functions(self, X: Table, kind: str, knots: Array) -> NDArray[np.object_]:
@@ -140,8 +144,8 @@ class Predictor:
         encoded = self._encode(table)
         n, cuts = len(encoded.rows), self.on_device(self.cuts)
         start = None if after is None else self._starts(after, n)
-        at = curves.locate_times(self.on_device(points).view(1, -1), cuts)
-        question = Question(kind, at, cause, start)
+        at = curves.locate_times(self._points(points, n), cuts)._replace(start=start)
+        question = Question(kind, at, cause)
         means, deviations = Answers(n), Answers(n) if with_std else None
         with torch.no_grad(), self._threads(n):
             factor = self.network.recalibration_factor
@@ -225,8 +229,18 @@ class Predictor:
                 "conditional_after must be a time of zero or more, or one for each of the "
                 f"{n_subjects} subjects; got {after!r}."
             )
-        whole = np.full(n_subjects, start)
-        return self.on_device(np.pad(whole, (0, -n_subjects % BLOCK), mode="edge")).view(-1, 1)
+        return self.on_device(_whole_blocks_of(np.full(n_subjects, start))).view(-1, 1)
+
+    def _points(self, points: Array, n_subjects: int) -> Tensor:
+        """Times as (1, time) where they are common to all subjects, else (subject, time)."""
+        if points.ndim == 1:
+            return self.on_device(points).view(1, -1)
+        if len(points) != n_subjects:
+            raise DataError(
+                f"times must be a flat sequence, or have a row for each of the {n_subjects} "
+                f"subjects; got shape {points.shape}. Pass for example times=[12, 60]."
+            )
+        return self.on_device(_whole_blocks_of(points))
 
 
 def _cut(subjects: slice, size: int) -> list[slice]:
@@ -240,6 +254,12 @@ def _cut(subjects: slice, size: int) -> list[slice]:
     size = whole_blocks(max(1, size))
     firsts = range(subjects.start, subjects.stop, size)
     return [slice(first, min(first + size, subjects.stop)) for first in firsts]
+
+
+def _whole_blocks_of(values: Array) -> Array:
+    """Repeat the last subject's values up to a whole block."""
+    lacking = -len(values) % BLOCK
+    return np.concatenate([values, np.repeat(values[-1:], lacking, axis=0)])
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:

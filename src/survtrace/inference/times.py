@@ -24,26 +24,82 @@ def numbers_or_nan(values: Any, name: str = "times") -> Array:
 
 
 def read_times(
-    times: ArrayLike | None, cuts: Array, extrapolate: str
+    times: ArrayLike | None, cuts: Array, extrapolate: str, after: ArrayLike | None = None
 ) -> tuple[Array, NDArray[np.bool_] | None]:
-    """Read times, and tell a mask of those beyond the grid that must become NaN (or None)."""
+    """Read times, and tell a mask of those outside the grid that must become NaN (or None).
+
+    Times are common to all subjects, or a row of them for each. ``after`` is when each subject, or
+    all of them, are known to be event-free. A grid that begins late has nothing to say of the time
+    before it, where nobody was observed.
+
+    Examples
+    --------
+    >>> points, outside = read_times([[45, 55], [61, 71]], np.array([40.0, 70.0]), "nan")
+    >>> points.shape, outside.tolist()
+    ((2, 2), [[False, False], [False, True]])
+    """
     if extrapolate not in ("constant", "nan", "raise"):
         raise SettingError(
             f"extrapolate must be 'constant', 'nan' or 'raise'; got {extrapolate!r}."
         )
     points = np.atleast_1d(numbers_or_nan(cuts if times is None else times))
-    if points.ndim != 1 or not (points >= 0).all():
+    if points.ndim > 2 or not (points >= 0).all():
         raise DataError(
-            f"times must be a flat sequence of numbers of zero or more; got {times!r}. "
-            "Pass for example times=[12, 60]."
+            "times must be a flat sequence of numbers of zero or more, or a row of them for each "
+            f"subject; got {times!r}. Pass for example times=[12, 60]."
         )
-    beyond = points > cuts[-1]
-    if not beyond.any():
-        return points, None
-    seen = f"{beyond.sum()} of {len(points)} times lie beyond the grid, which ends at {cuts[-1]:g}"
+    masks = [
+        _outside(points > cuts[-1], f"beyond the grid, which ends at {cuts[-1]:g}", extrapolate),
+        _outside(
+            points < cuts[0],
+            f"before the grid, which begins at {cuts[0]:g}, when the first subject entered (times "
+            "count from the same origin as duration and entry, not from now)",
+            extrapolate,
+        ),
+    ]
+    if after is not None:
+        starts = np.atleast_1d(numbers_or_nan(after, "conditional_after"))
+        masks.append(_future_unknown(starts, points, cuts, extrapolate))
+    found = [mask for mask in masks if mask is not None]
+    return points, np.logical_or.reduce(np.broadcast_arrays(*found)) if found else None
+
+
+def _outside(outside: NDArray[np.bool_], where: str, extrapolate: str) -> NDArray[np.bool_] | None:
+    """Refuse times outside the grid, or warn of them, or give the mask of what becomes NaN."""
+    if not outside.any():
+        return None
+    seen = f"{outside.sum()} of {outside.size} times lie {where}"
     if extrapolate == "raise":
-        raise DataError(f"{seen}. Ask for earlier times, or pass extrapolate='nan'.")
+        other = "earlier" if "beyond" in where else "later"
+        raise DataError(f"{seen}. Ask for {other} times, or pass extrapolate='nan'.")
     if extrapolate == "nan":
-        return points, beyond
+        return outside
     warn(f"{seen}; curves are constant there.", DataWarning)
-    return points, None
+    return None
+
+
+def _future_unknown(
+    starts: Array, points: Array, cuts: Array, extrapolate: str
+) -> NDArray[np.bool_] | None:
+    """Say what becomes of subjects known to be event-free before or beyond the grid.
+
+    Before it nobody was observed: what happens until its first cut is not known. Beyond it curves
+    are constant, as those of everybody, and `read_times` says so where they are asked.
+    """
+    early = (starts >= 0) & (starts < cuts[0])
+    if starts.ndim > 1 or not early.any():
+        return None
+    seen = (
+        f"{early.sum()} of {early.size} times in conditional_after lie before the grid, which "
+        f"begins at {cuts[0]:g}: nobody was observed earlier, so that the time until then is "
+        "unknown"
+    )
+    if extrapolate == "raise":
+        raise DataError(
+            f"{seen}. Ask from {cuts[0]:g} on, or pass extrapolate='constant', which takes these "
+            "subjects to be event-free until then."
+        )
+    if extrapolate == "nan":
+        return np.asarray(early[:, None] & (points > starts[:, None]))
+    warn(f"{seen}; these subjects are taken to be event-free until then.", DataWarning)
+    return None

@@ -13,7 +13,7 @@ from typing import Any
 from survtrace.errors import SettingError
 
 COVARIATE_KINDS = ("numerical", "categorical", "covariate")  # the last one: use it, as it is
-KINDS = (*COVARIATE_KINDS, "ignore", "identifier", "date", "text", "duration", "event")
+KINDS = (*COVARIATE_KINDS, "ignore", "identifier", "date", "text", "duration", "event", "entry")
 _SYNONYMS = {
     "ignored": "ignore",
     "use": "covariate",

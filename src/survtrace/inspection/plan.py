@@ -12,6 +12,7 @@ import pandas as pd
 from survtrace.errors import Answer, DataError, Words
 from survtrace.inspection.column import inspect_column
 from survtrace.inspection.dictionary import Entry, read_dictionary, require_names
+from survtrace.inspection.entry_columns import find_entry
 from survtrace.inspection.finding import Finding
 from survtrace.inspection.leaks import find_leak
 from survtrace.tables.covariates.columns import Levels, plain_columns, read_column
@@ -44,6 +45,7 @@ SETTLE_IN_COMMAND = (
     "Say --decimal , (or .), --use or --drop {name}, or write it in a dictionary for "
     "--columns, which `survtrace check TABLE --write dictionary.csv` drafts."
 )
+ENTRY = "named like the begin of a row; if it is, it belongs in y, as entry"
 
 
 @dataclass(frozen=True)
@@ -215,6 +217,9 @@ def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Find
         column = read_column(table, found.covariate)
     except DataError:  # raised again where the values are encoded
         return found
+    asked = not found.by_user and outcome.entry is None and not isinstance(column, Levels)
+    if asked and find_entry(found.name, column, outcome.duration) is not None:
+        found = replace(found, warnings=(*found.warnings, ENTRY))
     leak = find_leak(column, outcome)
     if leak is None:
         return found

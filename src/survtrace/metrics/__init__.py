@@ -10,12 +10,10 @@ from survtrace.metrics.brier import (
 )
 from survtrace.metrics.calibration import (
     CalibrationCurve,
-    DCalibration,
     aalen_johansen_calibration,
     calibration_curve,
-    d_calibration,
-    d_calibration_incidence,
     kaplan_meier_calibration,
+    mean_incidence,
 )
 from survtrace.metrics.censoring import CensoringSurvival, censoring_survival
 from survtrace.metrics.comparison import (
@@ -30,6 +28,11 @@ from survtrace.metrics.concordance import (
     concordance_antolini,
     concordance_cause_specific,
     concordance_paper,
+)
+from survtrace.metrics.d_calibration import (
+    DCalibration,
+    d_calibration,
+    d_calibration_incidence,
 )
 from survtrace.metrics.nonparametric import StepFunction, aalen_johansen, kaplan_meier, nelson_aalen
 from survtrace.metrics.score import Score
@@ -68,6 +71,7 @@ __all__ = [
     "integrated_brier_score_survival",
     "kaplan_meier",
     "kaplan_meier_calibration",
+    "mean_incidence",
     "nelson_aalen",
     "paired_bootstrap",
 ]

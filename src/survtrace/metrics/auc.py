@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from survtrace.errors import SettingError
 from survtrace.metrics.censoring import Part, Ties, Weights, read_weights, usable_times
-from survtrace.metrics.inputs import Floats, pick_cause, read_estimates, read_outcome, read_times
+from survtrace.metrics.inputs import Floats, pick_cause, read_estimates, read_subjects, read_times
 from survtrace.metrics.pairs import pair_totals
 from survtrace.metrics.score import Score
 
@@ -87,10 +87,11 @@ def auc_at(
 def _read(
     y: Any, estimate: ArrayLike, times: ArrayLike, cause: Any, y_train: Any, ties: Ties
 ) -> tuple[Weights, int, Floats, Floats]:
-    outcome, grid = read_outcome(y), read_times(times)
+    outcome, grid = read_subjects(y, "an area under the ROC curve"), read_times(times)
     number = pick_cause(outcome, cause)
     values = read_estimates(estimate, outcome, grid)
     weights = read_weights(y_train, outcome, ties)
+    weights.require_start(grid.max(), "an area under the ROC curve")
     usable_times(grid, outcome.duration, weights.censoring, "the area there is NaN")
     return weights, number, values, grid
 
@@ -108,12 +109,13 @@ def _area(
     case = ended & (outcome.event == number)
     other = ended & (outcome.event > 0) & ~case & (controls == "all")
     case_weight = np.where(case, at_end, 0.0)
-    control_weight = np.where(ended, np.where(other, at_end, 0.0), censoring.inverse(time))
+    followed = ~ended & weights.has_entered(time)
+    control_weight = np.where(other, at_end, np.where(followed, censoring.inverse(time), 0.0))
     totals = pair_totals(np.where(case, 0, 1), estimate, case_weight, control_weight)
     of_cases, of_controls = totals.gaps(totals)
     by_then = of_cases + np.where(ended, of_controls, 0.0)
     return totals.score(
         weights,
         Part(by_then, outcome.duration, weights.left_limit),
-        Part([of_controls[~ended].sum()], [time], False),
+        Part([of_controls[followed].sum()], [time], False),
     )

@@ -6,6 +6,10 @@ Weights are those of Graf (1999) as riskRegression and pec compute them: 1 / G(t
 had an event by t, 1 / G(t) for those followed beyond t, 0 for those censored before. With
 ``ties="scikit-survival"`` an event weighs 1 / G(t_i). At times after the last usable one of the
 censoring survival a score is NaN, and an integral ends.
+
+Where subjects enter late, G is the chance to be under observation, those who enter after t have no
+weight at t, and weights are divided by their sum. The score is that of predictions from 0 on in
+the population that subjects entered from, as long as entry and censoring are independent.
 """
 
 from __future__ import annotations
@@ -20,8 +24,8 @@ from survtrace.metrics.censoring import Part, Ties, Weights, read_weights, usabl
 from survtrace.metrics.inputs import (
     Floats,
     pick_cause,
-    read_outcome,
     read_probabilities,
+    read_subjects,
     read_times,
 )
 from survtrace.metrics.score import Score
@@ -163,14 +167,26 @@ class _Scored(NamedTuple):
     def undefined(self) -> Score:
         return Score.undefined(len(self.weights.outcome))
 
-    def errors(self) -> Iterator[Floats]:
-        """The weighted squared error of each subject, one time after the other."""
+    def errors(self) -> Iterator[tuple[float, Floats]]:
+        """The weighted squared error of each subject, one time after the other.
+
+        Where subjects enter late, their weights are divided by their sum, and the first number is
+        the score; what follows is by how much each subject's error exceeds it, mean 0. Else it
+        is 0.
+        """
         outcome, censoring = self.weights.outcome, self.weights.censoring
         at_end = np.where(outcome.event > 0, self.weights.of_events(), 0.0)
         for column, time in zip(self.predicted.T, self.times, strict=True):
             ended = outcome.duration <= time
             weight = np.where(ended, at_end, censoring.inverse(time))
-            yield weight * ((self.hit & ended) - column) ** 2
+            error = ((self.hit & ended) - column) ** 2
+            if outcome.entry is None:
+                yield 0.0, weight * error
+            else:
+                weight = np.where(self.weights.has_entered(time), weight, 0.0)
+                weight *= len(outcome) / weight.sum()
+                score = float((weight * error).mean())
+                yield score, weight * (error - score)
 
 
 def _read(
@@ -185,19 +201,20 @@ def _read(
     integrated: bool = False,
 ) -> _Scored:
     """Check what a score is given; survival becomes the incidence of any cause."""
-    outcome = read_outcome(y)
+    outcome = read_subjects(y, "a Brier score")
     grid = read_times(times, at_least=2, increasing=True) if integrated else read_times(times)
     by_cause = name == "incidence"
     hit = outcome.event == pick_cause(outcome, cause) if by_cause else outcome.event > 0
     values = read_probabilities(predicted, outcome, grid, name)
     weights = read_weights(y_train, outcome, ties)
+    weights.require_start(grid[-1], "a Brier score")
     consequence = "the integral ends there" if integrated else "the score there is NaN"
     usable = usable_times(grid, outcome.duration, weights.censoring, consequence)
     return _Scored(weights, hit, values if by_cause else 1 - values, grid, usable)
 
 
 def _pointwise(scored: _Scored) -> Floats:
-    return np.where(scored.usable, [each.mean() for each in scored.errors()], np.nan)
+    return np.where(scored.usable, [base + each.mean() for base, each in scored.errors()], np.nan)
 
 
 def _integral(scored: _Scored) -> Score:
@@ -214,7 +231,11 @@ def _mean(scored: _Scored, shares: Floats) -> Score:
     weights, times = scored.weights, scored.times
     duration, n = weights.outcome.duration, len(weights.outcome)
     total, of_events, of_followed = np.zeros(n), np.zeros(n), np.zeros(len(times))
-    for j, (share, time, each) in enumerate(zip(shares, times, scored.errors(), strict=True)):
+    level = 0.0
+    for j, (share, time, (base, each)) in enumerate(
+        zip(shares, times, scored.errors(), strict=True)
+    ):
+        level += share * base
         each *= share
         total += each
         of_followed[j] = each.sum()
@@ -225,5 +246,6 @@ def _mean(scored: _Scored, shares: Floats) -> Score:
         Part(of_events / n, duration, weights.left_limit), Part(of_followed / n, times, False)
     )
     mean = total.mean()
-    n_seen = ((weights.outcome.event > 0) | (duration > times[0])).sum()
-    return Score(mean, (total - mean) / n + influence, independent, max(float(n_seen), 1.0))
+    followed = weights.has_entered(times[0]) & (duration > times[0])
+    n_seen = ((weights.outcome.event > 0) | followed).sum()
+    return Score(level + mean, (total - mean) / n + influence, independent, max(float(n_seen), 1.0))

@@ -5,6 +5,13 @@ just before t. Someone followed beyond a time stands for 1 / G(time). These are 
 riskRegression and pec; when G comes from the scored subjects themselves, they sum to their number.
 scikit-survival weights an event by 1 / G(t) instead, which is another number where a subject
 was censored at t as well. Then the weights sum to too much, and the Brier score is not proper.
+
+Where subjects enter late, G becomes the chance O(t) to be under observation at t, which rises
+with those who enter and falls with those who are censored. Someone who had an event at t stands
+for 1 / O(t-) subjects, someone under observation at a time for 1 / O(time), and someone who enters
+later for nobody yet. With competing causes these are the weights of Geskus (2011). O is known up
+to a factor, so weights are divided by their sum. Entry and censoring must not depend on what is
+predicted. Someone who enters at t is not at risk at t.
 """
 
 from __future__ import annotations
@@ -15,12 +22,13 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataWarning, SettingError, warn
-from survtrace.metrics.inputs import Floats, read_outcome
+from survtrace.errors import DataError, DataWarning, SettingError, warn
+from survtrace.metrics.inputs import WAY_OUT, Floats, joined, read_outcome
 from survtrace.metrics.nonparametric import StepFunction, event_table
-from survtrace.tables.outcome.outcome import Outcome
+from survtrace.tables.outcome.outcome import Outcome, join_rows
 
 FLOOR = 1e-3
+FEWEST_AT_RISK = 10  # at an early event, if others enter later
 Ties = Literal["left-limit", "scikit-survival"]
 
 
@@ -28,7 +36,10 @@ Ties = Literal["left-limit", "scikit-survival"]
 class CensoringSurvival(StepFunction):
     """The censoring survival G, the chance that a subject is still not censored.
 
-    Plain values store it: ``CensoringSurvival(times, values, floor=floor, at_risk=at_risk)``.
+    With late entry: the chance to be under observation, relative to when it is highest.
+
+    Plain values store it: ``CensoringSurvival(times, values, floor=floor, at_risk=at_risk,
+    entered=entered)``.
 
     Attributes
     ----------
@@ -39,6 +50,8 @@ class CensoringSurvival(StepFunction):
     at_risk
         How many subjects could have been censored at each time. A score needs it to count the
         noise of G in its standard error; without it G is treated as known.
+    entered
+        How many subjects entered just after each time; None if all are observed from 0 on.
 
     Examples
     --------
@@ -50,10 +63,11 @@ class CensoringSurvival(StepFunction):
     initial: float = 1.0
     floor: float = FLOOR
     at_risk: Floats | None = None
+    entered: Floats | None = None
 
     @property
     def hazard(self) -> Floats:
-        """The share of those at risk who are censored at each time."""
+        """The share of those at risk who are censored at each time, less those who enter."""
         before = np.append(self.initial, self.values[:-1])
         left = np.divide(self.values, before, out=np.zeros(len(before)), where=before > 0)
         return np.asarray(1 - left)
@@ -65,10 +79,19 @@ class CensoringSurvival(StepFunction):
         G is known up to the longest training duration. Where it falls below the floor at a
         time, this is the number just before that time.
         """
-        below = np.flatnonzero(self.values < self.floor)
+        highest = int(self.values.argmax())  # before it few have entered: see `require_start`
+        below = np.flatnonzero(self.values[highest:] < self.floor)
         if len(below):
-            return float(np.nextafter(self.times[below[0]], -np.inf))
+            return float(np.nextafter(self.times[highest + below[0]], -np.inf))
         return float(self.times[-1])
+
+    @property
+    def n_observed(self) -> Floats | None:
+        """The number of subjects under observation just after each time."""
+        if self.at_risk is None:
+            return None
+        left = self.at_risk * (1 - self.hazard)
+        return left if self.entered is None else np.where(self.at_risk > 0, left, self.entered)
 
     def usable(self, times: Floats) -> Floats:
         """Those of the times at which a score may divide by G."""
@@ -91,7 +114,9 @@ def censoring_survival(y: Any, *, cause: Any = None, floor: float = FLOOR) -> Ce
     """Kaplan-Meier estimate of the censoring survival.
 
     Of an event and a censoring at the same time, the event comes first: those who have it are
-    no longer at risk of being censored (as in scikit-survival).
+    no longer at risk of being censored (as in scikit-survival). With late entry: the chance to be
+    under observation; of those at risk at a time without an event, the share that remains and
+    comes.
 
     Parameters
     ----------
@@ -106,6 +131,10 @@ def censoring_survival(y: Any, *, cause: Any = None, floor: float = FLOOR) -> Ce
     --------
     >>> censoring_survival({"event": [0, 1, 0, 1], "duration": [1, 2, 2, 3]}).values
     array([0.75 , 0.375, 0.375])
+    >>> late = Outcome(np.array([2.0, 4.0, 4.0]), np.array([0, 1, 0]), (1,),
+    ...                entry=np.array([0.0, 0.0, 1.0]))
+    >>> censoring_survival(late).at([0.5, 1, 2]).round(3)
+    array([0.667, 1.   , 0.667])
     """
     outcome = read_outcome(y)
     table = event_table(outcome)
@@ -113,8 +142,18 @@ def censoring_survival(y: Any, *, cause: Any = None, floor: float = FLOOR) -> Ce
     events = table.events[chosen].sum(axis=0)
     censored = table.censored + table.events.sum(axis=0) - events
     at_risk = table.at_risk - events
-    hazard = np.divide(censored, at_risk, out=np.zeros_like(censored), where=censored > 0)
-    return CensoringSurvival(table.times, np.cumprod(1 - hazard), floor=floor, at_risk=at_risk)
+    if table.entered is None:
+        hazard = np.divide(censored, at_risk, out=np.zeros_like(censored), where=censored > 0)
+        return CensoringSurvival(table.times, np.cumprod(1 - hazard), floor=floor, at_risk=at_risk)
+    left = at_risk - censored + table.entered
+    changes = (censored > 0) | (table.entered > 0)
+    # Who comes after nobody was under observation cannot be related to those before: a chance of 0.
+    kept = np.where(changes, 0.0, 1.0)
+    np.divide(left, at_risk, out=kept, where=changes & (at_risk > 0))
+    kept[0] = 1.0  # observation begins with the first entry
+    values = np.cumprod(kept)
+    arrays = {"at_risk": at_risk, "entered": table.entered}
+    return CensoringSurvival(table.times, values / values.max(), floor=floor, **arrays)
 
 
 class Part(NamedTuple):
@@ -133,6 +172,13 @@ class Part(NamedTuple):
     terms: ArrayLike
     times: ArrayLike
     left_limit: bool
+
+
+class Rare(NamedTuple):
+    """An early event at which few subjects are at risk, while others have yet to enter."""
+
+    time: float
+    n_at_risk: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +218,13 @@ class Weights:
     def by(self, time: float) -> Floats:
         """What each subject counts for at a time; 0 if it was censored before."""
         seen = np.where(self.outcome.event > 0, self.of_events(), 0.0)
-        return np.where(self.outcome.duration <= time, seen, self.censoring.inverse(time))
+        followed = np.where(self.has_entered(time), self.censoring.inverse(time), 0.0)
+        return np.where(self.outcome.duration <= time, seen, followed)
+
+    def has_entered(self, time: float) -> NDArray[np.bool_]:
+        """Mark the subjects that came under observation by a time, those that enter then too."""
+        entry = self.outcome.entry
+        return np.ones(len(self.outcome), dtype=bool) if entry is None else entry <= time
 
     def noise(self, *parts: Part) -> tuple[Floats, Floats]:
         """What the noise of G adds to a score that is a sum of terms in 1 / G.
@@ -198,16 +250,75 @@ class Weights:
         left = G.at_risk * (1 - hazard)
         per_censoring = np.divide(carried, left, out=np.zeros(n_times), where=left > 0.5)
         if not self.from_scored:
-            return np.zeros(n), per_censoring * np.sqrt(hazard * left)
+            return np.zeros(n), per_censoring * np.sqrt(_variance_of_count(G, hazard, left))
         return self._martingale(per_censoring, hazard), np.zeros(0)
 
     def _martingale(self, per_censoring: Floats, hazard: Floats) -> Floats:
-        """Each subject's censoring, less its expected censorings while it was at risk."""
-        event, times = self.outcome.event, self.censoring.times
-        censored = event == 0 if self.cause is None else event != self.cause
+        """Each row's censoring less its entry, and less what was expected while it was at risk.
+
+        A row that goes on at once, or that another one comes before, neither leaves nor enters.
+        """
+        outcome, times = self.outcome, self.censoring.times
+        event, (whole, place) = outcome.event, join_rows(outcome)
+        free = event == 0 if self.cause is None else event != self.cause
+        leaves = free & (outcome.duration == whole.duration[place])
         expected = np.append(0.0, np.cumsum(per_censoring * hazard))
-        last = np.searchsorted(times, self.outcome.duration)
-        return np.where(censored, per_censoring[last], 0.0) - expected[last + censored]
+        begun = np.searchsorted(times, outcome.duration)
+        ended = np.searchsorted(times, outcome.duration, side="right")
+        influence = np.where(leaves, per_censoring[ended - 1], 0.0)
+        influence -= expected[np.where(free, ended, begun)]
+        if outcome.entry is None or whole.entry is None:
+            return influence
+        entered = np.searchsorted(times, outcome.entry, side="right")
+        influence += expected[entered]
+        if self.censoring.entered is None:
+            return influence
+        enters = outcome.entry == whole.entry[place]
+        return influence - np.where(enters, per_censoring[entered - 1], 0.0)
+
+    def require_start(self, until: float, score: str) -> None:
+        """Refuse a score up to a time if so few are at risk early that they decide all of it."""
+        if (rare := self.first_rare(until)) is not None:
+            raise DataError(
+                f"{score} counts from the first time on and needs {FEWEST_AT_RISK} or more "
+                "subjects at risk at each early event, since their weight lies on all that "
+                f"follows; at {rare.time:g} there are {rare.n_at_risk:g}, and the others enter "
+                f"later. {WAY_OUT}"
+            )
+
+    def first_rare(self, until: float) -> Rare | None:
+        """The first early event up to a time with too few at risk; None if there is none."""
+        G, outcome = self.censoring, self.outcome
+        if G.entered is None:
+            return None
+        if until < G.times[0]:
+            return Rare(until, 0)
+        event_times = np.sort(outcome.duration[(outcome.event > 0) & (outcome.duration <= until)])
+        before = np.searchsorted(G.times, event_times) - 1
+        rare = (before < G.values.argmax()) & (G.before(event_times) < G.floor)
+        n_at_risk = np.zeros(len(before))
+        if (n_observed := G.n_observed) is not None:
+            n_at_risk = np.where(before < 0, 0.0, n_observed[before])
+            rare |= (before < n_observed.argmax()) & (n_at_risk < FEWEST_AT_RISK)
+            rare |= self._follows_a_gap(event_times)
+        return Rare(event_times[rare][0], n_at_risk[rare][0]) if rare.any() else None
+
+    def _follows_a_gap(self, event_times: Floats) -> NDArray[np.bool_]:
+        """Mark the times that come after one at which nobody was left and others entered."""
+        G = self.censoring
+        if G.at_risk is None or G.entered is None:
+            return np.zeros(len(event_times), dtype=bool)
+        begins = G.times[1:][(G.at_risk[1:] == 0) & (G.entered[1:] > 0)]
+        return np.asarray(event_times > begins.min(initial=np.inf))
+
+
+def _variance_of_count(G: CensoringSurvival, hazard: Floats, left: Floats) -> Floats:
+    """Variance of how many leave at each time (binomial) and enter (Poisson)."""
+    if G.entered is None or G.at_risk is None:
+        return np.asarray(hazard * left)
+    leaving = np.clip(hazard * G.at_risk + G.entered, 0.0, G.at_risk)
+    share = np.divide(leaving, G.at_risk, out=np.zeros_like(leaving), where=G.at_risk > 0)
+    return np.asarray(leaving * (1 - share) + G.entered)
 
 
 def read_weights(
@@ -226,13 +337,53 @@ def read_weights(
             f"ties must be one of {get_args(Ties)}; got {ties!r}. The first weights an event at t "
             "by 1 / G(t-), as riskRegression and pec do; the second by 1 / G(t)."
         )
+    if outcome.entry is not None and ties != "left-limit":
+        raise SettingError(
+            f"ties={ties!r} has no meaning where subjects enter late: someone who enters at t is "
+            "not at risk at t. Leave ties out."
+        )
     if isinstance(y_train, CensoringSurvival):
-        return Weights(outcome, y_train, ties, cause=cause)
+        return _same_kind(Weights(outcome, y_train, ties, cause=cause))
     label = None if cause is None else outcome.causes[cause - 1]
     trained = outcome if y_train is None else read_outcome(y_train)
-    same_durations = np.array_equal(trained.duration, outcome.duration)
-    from_scored = same_durations and np.array_equal(trained.event, outcome.event)
-    return Weights(outcome, censoring_survival(trained, cause=label), ties, from_scored, cause)
+    columns = ("duration", "event", "entry")
+    from_scored = trained is outcome or all(_equal(trained, outcome, name) for name in columns)
+    censoring = censoring_survival(trained, cause=label)
+    return _same_kind(Weights(outcome, censoring, ties, from_scored, cause))
+
+
+def _equal(first: Outcome, second: Outcome, name: str) -> bool:
+    one, other = getattr(first, name), getattr(second, name)
+    return one is other if one is None or other is None else np.array_equal(one, other)
+
+
+def of_same_kind(censoring: CensoringSurvival | None, outcome: Outcome) -> CensoringSurvival | None:
+    """The censoring survival, if its subjects enter as those scored do: late, or from 0 on.
+
+    If not, None: the scored subjects' own. Scoring those at risk at a landmark, of whom all are
+    observed from there on, by an estimator that learned from late entries is such a case.
+
+    Examples
+    --------
+    >>> late = Outcome(np.array([2.0, 4.0]), np.array([0, 1]), (1,), entry=np.array([0.0, 1.0]))
+    >>> of_same_kind(censoring_survival({"event": [1, 0], "duration": [1, 2]}), late)
+    """
+    late = joined(outcome).entry is not None
+    return censoring if censoring is not None and (censoring.entered is not None) == late else None
+
+
+def _same_kind(weights: Weights) -> Weights:
+    """Refuse weights of subjects observed from 0 on for those who enter late, and the reverse."""
+    if of_same_kind(weights.censoring, weights.outcome) is None:
+        kinds = ["are observed from 0 on", "enter late"]
+        there = kinds[weights.censoring.entered is not None]
+        here = kinds[weights.censoring.entered is None]
+        raise DataError(
+            "weights must come from subjects that are observed as those scored are; those scored "
+            f"{here}, those of y_train {there}. Leave y_train out: y_train=None takes the weights "
+            "from the scored subjects."
+        )
+    return weights
 
 
 def usable_cases(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -142,7 +142,7 @@ def bootstrap(
     *predictions
         Arrays with one row for each subject, resampled with ``y``.
     n_resamples
-        How often to draw as many subjects with replacement.
+        How often to draw as many subjects with replacement; one comes with all of its rows.
     level
         Of the percentile interval.
     random_state
@@ -170,10 +170,25 @@ def bootstrap(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # issued for the whole already
         for _ in range(n_resamples):
-            rows = rng.integers(len(outcome), size=len(outcome))
-            scores.append(score(outcome.take(rows), *(a[rows] for a in arrays), **settings))
+            rows, resample = _drawn(outcome, rng)
+            scores.append(score(resample, *(a[rows] for a in arrays), **settings))
     resamples = np.asarray(scores, dtype=np.float64)
     return Bootstrap(estimate, *_error_and_interval(resamples, checked_level(level)), resamples)
+
+
+def _drawn(outcome: Outcome, rng: np.random.Generator) -> tuple[NDArray[np.int64], Outcome]:
+    """Draw as many subjects with replacement, each with all of its rows."""
+    if outcome.id is None or not outcome.is_start_stop:
+        rows = rng.integers(len(outcome), size=len(outcome))
+        return rows, outcome.take(rows)
+    order = np.argsort(outcome.id, kind="stable")
+    bounds = np.flatnonzero(np.diff(outcome.id[order], prepend=-1, append=np.iinfo(np.int64).max))
+    chosen = rng.integers(len(bounds) - 1, size=len(bounds) - 1)
+    n_rows = np.diff(bounds)[chosen]
+    new_id = np.repeat(np.arange(len(chosen)), n_rows)  # drawn twice: two subjects
+    within = np.arange(len(new_id)) - np.repeat(np.cumsum(n_rows) - n_rows, n_rows)
+    rows = order[np.repeat(bounds[:-1][chosen], n_rows) + within]
+    return rows, replace(outcome.take(rows), id=new_id)
 
 
 def paired_bootstrap(

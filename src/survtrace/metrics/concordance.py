@@ -3,6 +3,12 @@
 All scores here share their rules for ties. Equal estimates count half. Two events of the cause at
 the same time are not compared. An event comes before a censoring at the same time, so the pair is
 compared. All need n log n steps (Antolini's: times one sweep for each of its times).
+
+Where subjects enter late, a case is compared with those at risk at its event: who enters at that
+time or later is not. Weights are those of the chance to be under observation, instead of G.
+
+`concordance_paper` and `concordance_antolini` take start-stop rows: a case's last row is compared
+with the row of every other subject that is at risk then.
 """
 
 from __future__ import annotations
@@ -21,10 +27,12 @@ from survtrace.metrics.inputs import (
     read_horizon,
     read_outcome,
     read_probabilities,
+    read_subjects,
     read_times,
 )
-from survtrace.metrics.pairs import Integers, PairTotals, pair_totals
+from survtrace.metrics.pairs import Integers, PairTotals, jointly_at_risk, pair_totals
 from survtrace.metrics.score import Score
+from survtrace.tables.outcome.outcome import Outcome
 
 
 def concordance_paper(
@@ -70,11 +78,12 @@ def concordance_paper(
     weights = read_weights(y_train, outcome, ties, cause=number)
     cases = (outcome.event == number) & (outcome.duration < limit)
     cases = usable_cases(cases, outcome.duration, weights.censoring)
+    weights.require_start(outcome.duration[cases].max(initial=0.0), "a concordance")
     weight = np.where(cases, weights.of_events() ** 2, 0.0)
     key = _ends_later(outcome.duration, outcome.event != number)
-    totals = pair_totals(key, values, weight, np.ones(len(outcome)))
+    totals = jointly_at_risk(outcome, key, values, weight, np.ones(len(outcome)))
     squared = Part(2 * totals.gaps(totals)[0], outcome.duration, weights.left_limit)
-    return _checked(totals.score(weights, squared), horizon)
+    return _checked(totals.score(weights, squared, id=_subjects(outcome)), horizon)
 
 
 def concordance_cause_specific(
@@ -93,7 +102,8 @@ def concordance_cause_specific(
     - those who had an event of another cause at t_j <= t_i, since they never have this one,
       with weight 1 / (G(t_i-) G(t_j-)).
 
-    These are the weights of pec's ``cindex``. Parameters and result are those of
+    These are the weights of pec's ``cindex``. With late entry the first is 1 / O(t_i-)**2, for
+    those at risk at t_i. Parameters and result are those of
     `concordance_paper`; here only subjects who left the study count as censored.
 
     Examples
@@ -102,17 +112,20 @@ def concordance_cause_specific(
     >>> concordance_cause_specific(y, [0.9, 0.2, 0.4, 0.1], cause=1)
     0.6
     """
-    outcome, limit = read_outcome(y), read_horizon(horizon)
-    number = pick_cause(outcome, cause)
+    outcome = read_subjects(y, "the cause-specific concordance")
+    limit, number = read_horizon(horizon), pick_cause(outcome, cause)
     values = read_estimate(estimate, outcome)
     weights, duration = read_weights(y_train, outcome), outcome.duration
-    censoring = weights.censoring
+    censoring, late = weights.censoring, outcome.entry is not None
     cases = (outcome.event == number) & (duration <= limit)
     cases = usable_cases(cases, duration, censoring)
+    weights.require_start(duration[cases].max(initial=0.0), "a concordance")
     others = (outcome.event > 0) & ~(outcome.event == number)
     others &= duration <= censoring.last_usable
     just_before, at = censoring.inverse_before(duration), censoring.inverse(duration)
-    later = pair_totals(
+    at = just_before if late else at  # who enters at t_i is in O(t_i), but no control
+    later = jointly_at_risk(
+        outcome,
         _ends_later(duration, outcome.event == 0),
         values,
         np.where(cases, just_before * at, 0.0),
@@ -127,7 +140,7 @@ def concordance_cause_specific(
     totals = later + never
     of_later, of_never = later.gaps(totals)[0], never.gaps(totals).sum(axis=0)
     just_before_t = Part(of_later + of_never, duration, True)
-    return _checked(totals.score(weights, just_before_t, Part(of_later, duration, False)), horizon)
+    return _checked(totals.score(weights, just_before_t, Part(of_later, duration, late)), horizon)
 
 
 def concordance_antolini(
@@ -169,10 +182,16 @@ def concordance_antolini(
     for place in np.unique(column[cases]):
         estimate, now = values[:, place] if place >= 0 else np.zeros(n), cases & (column == place)
         seen = np.flatnonzero(key >= key[now].min())  # only they can be in a pair with these cases
-        part = pair_totals(key[seen], estimate[seen], now[seen].astype(float), np.ones(len(seen)))
+        weight, ones = now[seen].astype(float), np.ones(len(seen))
+        part = jointly_at_risk(outcome.take(seen), key[seen], estimate[seen], weight, ones)
         totals.concordant[:, seen] += part.concordant
         totals.comparable[:, seen] += part.comparable
-    return _checked(totals.score(), None)
+    return _checked(totals.score(id=_subjects(outcome)), None)
+
+
+def _subjects(outcome: Outcome) -> Integers | None:
+    """The subject of each row, if any has several."""
+    return outcome.id if outcome.is_start_stop else None
 
 
 def _ends_later(duration: Floats, last: NDArray[np.bool_]) -> Integers:

@@ -15,17 +15,24 @@ from survtrace.tables.outcome.outcome import Outcome, join_rows
 
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-8
+WAY_OUT = (
+    "Score those at risk at a time s from s on: survtrace.landmark(table, at=[s]) makes their "
+    "table, and evaluate(..., landmarks=[s]) their scores."
+)
 
 
 def read_outcome(y: Any, **labels: Any) -> Outcome:
     """The outcome to score; of a fold, everybody may have had an event.
+
+    An entry of 0 for everybody is none, so that ordinary tables have one set of formulas.
 
     Examples
     --------
     >>> read_outcome({"event": [1, 2], "duration": [3.0, 4.0]}).causes
     (1, 2)
     """
-    return outcomes.read_outcome(y, ask=False, **labels)
+    outcome = outcomes.read_outcome(y, ask=False, **labels)
+    return outcome if outcome.is_start_stop else _without_zero_entry(outcome)
 
 
 def joined(outcome: Outcome) -> Outcome:
@@ -38,7 +45,10 @@ def joined(outcome: Outcome) -> Outcome:
     >>> joined(cut).duration, joined(cut).entry
     (array([4.]), None)
     """
-    outcome = join_rows(outcome)[0]
+    return _without_zero_entry(join_rows(outcome)[0])
+
+
+def _without_zero_entry(outcome: Outcome) -> Outcome:
     from_zero = outcome.entry is not None and not (outcome.entry > 0).any()
     return replace(outcome, entry=None) if from_zero else outcome
 
@@ -52,15 +62,13 @@ def read_subjects(y: Any, score: str) -> Outcome:
     (1, 2)
     """
     outcome = read_outcome(y)
-    if outcome.id is not None and outcome.is_start_stop:
+    if outcome.goes_on is not None and outcome.goes_on.any():
         raise DataError(
             f"{score} needs one row for each subject, predicted from what is known at its start; "
-            f"y has {len(outcome)} start-stop rows of {len(np.unique(outcome.id))} subjects, whose "
-            "later rows know what came after. Score those at risk at a time s from s on: "
-            "survtrace.landmark(table, at=[s]) makes such a table, and evaluate(..., "
-            "landmarks=[s]) its scores."
+            f"y has {len(outcome)} start-stop rows of {(~outcome.goes_on).sum()} subjects, whose "
+            f"later rows know what came after. {WAY_OUT}"
         )
-    return joined(outcome)
+    return outcome
 
 
 def pick_cause(outcome: Outcome, cause: Any = None) -> int:

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from survtrace.metrics.censoring import Part, Weights
 from survtrace.metrics.inputs import Floats
 from survtrace.metrics.score import Score
+from survtrace.tables.outcome.outcome import Outcome
 
 Integers = NDArray[np.int64]
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +33,13 @@ class PairTotals:
 
     concordant: Floats
     comparable: Floats
+
+    def without(self, other: PairTotals) -> PairTotals:
+        """Take away pairs that are among these; what rounding leaves of none is 0."""
+        return PairTotals(
+            _difference(self.concordant, other.concordant, self.comparable),
+            _difference(self.comparable, other.comparable, self.comparable),
+        )
 
     def __add__(self, other: PairTotals) -> PairTotals:
         return PairTotals(self.concordant + other.concordant, self.comparable + other.comparable)
@@ -55,10 +64,13 @@ class PairTotals:
             return np.zeros_like(self.comparable)
         return (self.concordant - whole.share * self.comparable) / whole.weight
 
-    def score(self, weights: Weights | None = None, *parts: Part) -> Score:
+    def score(
+        self, weights: Weights | None = None, *parts: Part, id: Integers | None = None
+    ) -> Score:
         """The share of concordant pairs; NaN if no pair is comparable.
 
         ``parts`` are the gaps that are proportional to IPCW weights, so that their noise counts.
+        With ``id``, the number of each row's subject, influences are those of subjects.
         At most as many disjoint pairs as there are cases, controls, or half of both together
         speak for a perfect score.
 
@@ -68,13 +80,18 @@ class PairTotals:
         >>> pair_totals(ends_first, estimate, np.ones(3), np.ones(3)).score()
         0.6666666666666666
         """
+        n = self.comparable.shape[1]
+        subject = np.arange(n) if id is None else np.unique(id, return_inverse=True)[1]
         if not self.weight > 0:
-            return Score.undefined(self.comparable.shape[1])
+            return Score.undefined(int(subject.max(initial=-1)) + 1)
         influence, independent = self.gaps(self).sum(axis=0), np.zeros(0)
         if weights is not None:
             more, independent = weights.noise(*parts)
             influence = influence + more
         paired = self.comparable > 0
+        if id is not None:
+            influence = np.bincount(subject, weights=influence)
+            paired = np.stack([np.bincount(subject, weights=each) > 0 for each in paired])
         disjoint = min(*paired.sum(axis=1), paired.any(axis=0).sum() / 2)
         return Score(self.share, influence, independent, float(disjoint))
 
@@ -96,6 +113,43 @@ def pair_totals(
         np.stack([case_weight * below, control_weight * above]),
         np.stack([case_weight * controls, control_weight * cases]),
     )
+
+
+def jointly_at_risk(
+    outcome: Outcome, key: Integers, estimate: Floats, case_weight: Floats, control_weight: Floats
+) -> PairTotals:
+    """`pair_totals` without the pairs whose control enters at the case's duration or later.
+
+    These are among the pairs in which the case's key is below the control's, since the control
+    ends after it enters. So they are counted in the same way, by the control's entry, and taken
+    away.
+
+    Examples
+    --------
+    >>> entry = np.array([0.0, 0.0, 1.0])
+    >>> y = Outcome(np.array([1.0, 2.0, 3.0]), np.array([1, 1, 0]), (1,), entry=entry)
+    >>> ones = np.ones(3)
+    >>> jointly_at_risk(y, np.arange(3), ones, np.array([1.0, 1, 0]), ones).comparable[0]
+    array([1., 1., 0.])
+    """
+    totals = pair_totals(key, estimate, case_weight, control_weight)
+    if outcome.entry is None:
+        return totals
+    n, nobody = len(outcome), np.zeros(len(outcome))
+    rank = np.unique(np.concatenate([outcome.duration, outcome.entry]), return_inverse=True)[1]
+    doubled = pair_totals(
+        np.append(2 * rank[:n], 2 * rank[n:] + 1),  # a case's duration, a control's entry
+        np.append(estimate, estimate),
+        np.append(case_weight, nobody),
+        np.append(nobody, control_weight),
+    )
+    rows = [(each[0, :n], each[1, n:]) for each in (doubled.concordant, doubled.comparable)]
+    return totals.without(PairTotals(*(np.stack(each) for each in rows)))
+
+
+def _difference(whole: Floats, part: Floats, scale: Floats) -> Floats:
+    rest = whole - part
+    return np.where(rest > ROUNDING * scale, rest, 0.0)
 
 
 @cache

@@ -2,7 +2,8 @@
 
 Every scorer is "higher is better", asks the estimator only for ``predict_cumulative_incidence``,
 once for all of its ``causes_``, and weights by its ``censoring_`` (the censoring survival of its
-training subjects) where it has one. For ``cause=None`` the result is the mean over causes.
+training subjects) where it has one and both enter alike, late or from 0 on. For ``cause=None`` the
+result is the mean over causes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from survtrace.errors import DataError, SettingError
 from survtrace.metrics.auc import Controls, auc_at
 from survtrace.metrics.brier import integrated_brier_score
+from survtrace.metrics.censoring import of_same_kind
 from survtrace.metrics.concordance import (
     concordance_antolini,
     concordance_cause_specific,
@@ -42,7 +44,8 @@ class Scorer:
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         """The score of an estimator's predictions for X; higher is better."""
         labels = {name: getattr(estimator, f"{name}_", None) for name in ("causes", "censored")}
-        outcome, y_train = read_outcome(y, **labels), getattr(estimator, "censoring_", None)
+        outcome = read_outcome(y, **labels)
+        y_train = of_same_kind(getattr(estimator, "censoring_", None), outcome)
         _event_times(outcome, outcome.event > 0)
         causes = outcome.causes if self.cause is None else (self.cause,)
         measures = [self.measure(outcome, each, y_train, **self.settings) for each in causes]

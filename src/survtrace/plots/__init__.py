@@ -5,7 +5,7 @@ given, new ones are made and get a legend; on given axes the legend is left to t
 """
 
 from survtrace.plots.explanations import plot_attention, plot_importance, plot_partial_dependence
-from survtrace.plots.groups import plot_calibration, plot_risk_groups
+from survtrace.plots.groups import plot_at_risk, plot_calibration, plot_risk_groups
 from survtrace.plots.over_time import (
     plot_differences,
     plot_history,
@@ -22,6 +22,7 @@ __all__ = [
     "GREY",
     "HATCHES",
     "MARKERS",
+    "plot_at_risk",
     "plot_attention",
     "plot_calibration",
     "plot_differences",

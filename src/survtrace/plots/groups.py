@@ -1,4 +1,4 @@
-"""Predictions beside what happened: calibration, and survival by predicted risk."""
+"""What happened to subjects, alone and beside predictions: at risk, calibration, risk groups."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from survtrace.errors import DataError, SettingError
 from survtrace.metrics import kaplan_meier
 from survtrace.metrics.inputs import read_outcome
+from survtrace.metrics.nonparametric import event_table
 from survtrace.plots.style import GREY, axes_or_new, line, mark, with_legend, with_unit
+from survtrace.tables.outcome.outcome import Outcome
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,6 +94,7 @@ def plot_risk_groups(
     groups: int = 3,
     names: Sequence[str] | None = None,
     unit: str = "",
+    clock: str = "time",
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
@@ -100,14 +103,16 @@ def plot_risk_groups(
     Parameters
     ----------
     y
-        The outcome: event (any cause counts) and duration of each subject.
+        The outcome: event (any cause counts) and duration of each subject, and its entry where
+        some entered late: they are at risk from then on.
     risk
         One number for each subject, higher for those at higher risk, as from
         `SurvTRACE.predict`; of other subjects than the estimator learned from.
     groups, names
         How many groups, cut at even quantiles of the risk, and a name for each, lowest first.
-    unit, title, ax
-        Unit of the durations, title, and axes to draw on (new ones by default).
+    unit, clock, title, ax
+        Unit of the durations, their name (such as "age"), title, and axes to draw on (new ones by
+        default).
 
     Examples
     --------
@@ -127,6 +132,11 @@ def plot_risk_groups(
         raise SettingError(
             f"groups must be 1 or more, with a name for each or none; got {groups} and {names}."
         )
+    if outcome.is_start_stop:
+        raise DataError(
+            "risk groups need one row for each subject, whose predicted risk changes between the "
+            f"{len(outcome)} start-stop rows. Take them as known at one time: survtrace.landmark."
+        )
     edges = np.quantile(risks, np.arange(1, groups) / groups)
     group = np.searchsorted(edges, risks)
     numbered = ["1 (lowest)", *(str(k) for k in range(2, groups)), f"{groups} (highest)"]
@@ -134,20 +144,61 @@ def plot_risk_groups(
     members = {
         name: outcome.take(group == k) for k, name in enumerate(labels) if (group == k).any()
     }
+    start = 0.0 if outcome.entry is None else float(outcome.entry.min())
     for k, (name, some) in enumerate(members.items()):
         curve = kaplan_meier(some)
-        times, survival = np.r_[0.0, curve.times], np.r_[1.0, curve.values]
+        times, survival = np.r_[start, curve.times], np.r_[1.0, curve.values]
         label = f"{name} (n = {len(some)})"
         ax.step(times, survival, where="post", lw=2, label=label, **line(k))
-    ax.set(xlabel=with_unit("time", unit), ylabel="survival", title=title, ylim=(0, 1.02))
-    ax.set_xlim(0, outcome.duration.max())
-    _write_numbers_at_risk(ax, {name: some.duration for name, some in members.items()})
+    ax.set(xlabel=with_unit(clock, unit), ylabel="survival", title=title, ylim=(0, 1.02))
+    ax.set_xlim(start, outcome.duration.max())
+    _write_numbers_at_risk(ax, members)
     return with_legend(ax, is_new, title="predicted risk")
 
 
-def _write_numbers_at_risk(ax: Axes, durations: dict[str, NDArray[np.float64]]) -> None:
-    """A row for each group below the axis: how many are still followed at each tick."""
-    ticks = [tick for tick in ax.get_xticks() if 0 <= tick <= ax.get_xlim()[1]]
+def plot_at_risk(
+    y: Any,
+    *,
+    unit: str = "",
+    clock: str = "time",
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """How many subjects are under observation over time; a tick below for each event.
+
+    Parameters
+    ----------
+    y
+        The outcome: event, duration and, where some entered late, entry and id.
+    unit, clock, title, ax
+        As in `plot_risk_groups`.
+
+    Examples
+    --------
+    >>> ax = plot_at_risk({"event": [1, 0], "duration": [3.0, 5.0], "entry": [0.0, 2.0]})
+    >>> ax.lines[0].get_ydata().tolist()
+    [1.0, 2.0, 1.0, 0.0]
+    """
+    is_new, ax = ax is None, axes_or_new(ax)
+    table = event_table(read_outcome(y))
+    # The table counts those at risk just before a time: from there on it is those of the next.
+    times = table.times if table.entered is not None else np.r_[0.0, table.times]
+    after = np.r_[table.at_risk[len(table.times) + 1 - len(times) :], 0.0]
+    ax.step(times, after, where="post", lw=2, color=line(0)["color"], label="at risk")
+    ax.fill_between(times, after, step="post", color=line(0)["color"], alpha=0.15, lw=0)
+    struck = table.times[table.events.sum(axis=0) > 0]
+    ax.plot(struck, np.full(len(struck), 0.015), "|", color=GREY, ms=5, alpha=0.5,
+            transform=ax.get_xaxis_transform(), label="event")  # fmt: skip
+    ax.set(xlabel=with_unit(clock, unit), ylabel="subjects at risk", title=title)
+    ax.set_xlim(times[0], times[-1])
+    ax.set_ylim(bottom=0)
+    return with_legend(ax, is_new)
+
+
+def _write_numbers_at_risk(ax: Axes, members: dict[str, Outcome]) -> None:
+    """A row for each group below the axis: how many are under observation at each tick."""
+    start, end = ax.get_xlim()
+    ticks = [tick for tick in ax.get_xticks() if start <= tick <= end]
     below: dict[str, Any] = {
         "textcoords": "offset points",
         "annotation_clip": False,
@@ -156,9 +207,10 @@ def _write_numbers_at_risk(ax: Axes, durations: dict[str, NDArray[np.float64]]) 
     at_left: dict[str, Any] = {"xycoords": "axes fraction", "ha": "right", **below}
     at_tick: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "ha": "center", **below}
     ax.annotate("at risk", (0, 0), (-24, -44), **at_left)
-    for k, (name, followed) in enumerate(durations.items()):
+    for k, (name, some) in enumerate(members.items()):
+        entry = np.full(len(some), -np.inf) if some.entry is None else some.entry
         height = -57 - 13 * k
         ax.annotate(name, (0, 0), (-24, height), **at_left)
         for tick in ticks:
-            still = int((followed >= tick).sum())
-            ax.annotate(str(still), (tick, 0), (0, height), **at_tick)
+            at_risk = int(((entry < tick) & (some.duration >= tick)).sum())
+            ax.annotate(str(at_risk), (tick, 0), (0, height), **at_tick)

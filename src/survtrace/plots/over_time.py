@@ -36,6 +36,7 @@ def plot_incidence(
     *,
     deviation: ArrayLike | None = None,
     unit: str = "",
+    clock: str = "time",
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
@@ -49,8 +50,9 @@ def plot_incidence(
         Shape (cause, time). A deviation that is NaN, as one member has, draws no band.
     causes
         A label for each cause, or a mapping to their texts such as ``est.cause_names_``.
-    unit, title, ax
-        Unit of the times (``est.time_unit_``), title, and axes to draw on (new by default).
+    unit, clock, title, ax
+        Unit of the times (``est.time_unit_``), their name (such as "age"), title, and axes to
+        draw on (new by default).
 
     Examples
     --------
@@ -60,7 +62,7 @@ def plot_incidence(
     """
     is_new, ax = ax is None, axes_or_new(ax)
     draw_curves(ax, times, incidence, cause_labels(causes), two_deviations(incidence, deviation))
-    ax.set(xlabel=with_unit("time", unit), ylabel="cumulative incidence", title=title)
+    ax.set(xlabel=with_unit(clock, unit), ylabel="cumulative incidence", title=title)
     ax.set_ylim(bottom=0)
     return with_legend(ax, is_new)
 
@@ -72,6 +74,7 @@ def plot_survival(
     *,
     deviation: ArrayLike | None = None,
     unit: str = "",
+    clock: str = "time",
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
@@ -83,7 +86,7 @@ def plot_survival(
         Shape (method, time); a deviation is nan where a method has none.
     methods
         A label for each method.
-    times, unit, title, ax
+    times, unit, clock, title, ax
         As in `plot_incidence`.
 
     Examples
@@ -94,7 +97,7 @@ def plot_survival(
     """
     is_new, ax = ax is None, axes_or_new(ax)
     draw_curves(ax, times, survival, methods, two_deviations(survival, deviation))
-    ax.set(xlabel=with_unit("time", unit), ylabel="survival", title=title, ylim=(0, 1.02))
+    ax.set(xlabel=with_unit(clock, unit), ylabel="survival", title=title, ylim=(0, 1.02))
     return with_legend(ax, is_new)
 
 
@@ -105,6 +108,7 @@ def plot_stacked(
     *,
     deviation: ArrayLike | None = None,
     unit: str = "",
+    clock: str = "time",
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
@@ -115,7 +119,7 @@ def plot_stacked(
     incidence, deviation
         Shape (cause, time). Bars on the upper edge of each layer are two deviations of that
         cause's own incidence: of how thick the layer is. (Bands would run into each other.)
-    times, causes, unit, title, ax
+    times, causes, unit, clock, title, ax
         As in `plot_incidence`.
 
     Examples
@@ -139,7 +143,7 @@ def plot_stacked(
         at = (len(times) * (np.array([0.3, 0.6, 0.9]) + 0.08 * k / n_causes)).astype(int)
         ax.errorbar(times[at], edges[k, at], 2 * spread[at], color="black", fmt="none", lw=1.5,
                     capsize=3)  # fmt: skip
-    ax.set(xlabel=with_unit("time", unit), ylabel="probability", title=title)
+    ax.set(xlabel=with_unit(clock, unit), ylabel="probability", title=title)
     ax.set_xlim(times[0], times[-1])
     ax.set_ylim(0, 1)
     return with_legend(ax, is_new, reverse=True, **BESIDE)
@@ -155,6 +159,7 @@ def plot_scores_over_time(
     score: str = "Brier score",
     reference: float | None = None,
     unit: str = "",
+    clock: str = "time",
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
@@ -170,7 +175,7 @@ def plot_scores_over_time(
         Name of the score.
     reference
         A score worth a line, such as a concordance of 0.5.
-    times, unit, title, ax
+    times, unit, clock, title, ax
         As in `plot_incidence`.
 
     Examples
@@ -184,7 +189,7 @@ def plot_scores_over_time(
         ax.axhline(reference, color=GREY, lw=1, ls=":")
     band = None if low is None or high is None else (np.asarray(low), np.asarray(high))
     draw_curves(ax, times, scores, methods, band)
-    ax.set(xlabel=with_unit("time", unit), ylabel=score, title=title)
+    ax.set(xlabel=with_unit(clock, unit), ylabel=score, title=title)
     return with_legend(ax, is_new)
 
 

@@ -128,7 +128,7 @@ def collect(
         tell("shuffling covariates for their importance")
         importance = _importance(est, frame, outcome, n_repeats, random_state)
         tell("explaining three example patients")
-        patients = choose_patients(est, frame, main, random_state)
+        patients = choose_patients(est, frame, outcome, main, random_state)
     return Summary(
         alerts=alerts,
         remarks=(*remarks, *_sentences(caught)),

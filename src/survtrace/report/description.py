@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from survtrace.metrics import aalen_johansen, censoring_survival
 from survtrace.tables.covariates.columns import levels, numbers
 from survtrace.tables.covariates.covariates import Covariate, open_table
 from survtrace.tables.covariates.encoding import Categories, Scale
-from survtrace.tables.outcome.outcome import Outcome
+from survtrace.tables.outcome.outcome import Outcome, join_rows
 
 Floats = NDArray[np.float64]
 Quartiles = tuple[float, float, float]
@@ -50,20 +50,51 @@ class CovariateSummary:
 
 
 @dataclass(frozen=True, eq=False)
+class Observation:
+    """When subjects were under observation, where not all of them were from 0 on.
+
+    Attributes
+    ----------
+    entries
+        Least, quartiles and greatest of the subjects' first entries.
+    n_late
+        Subjects who entered after 0.
+    most_rows, n_gaps
+        Rows of the subject with most of them, and how often one left and came back.
+    total
+        Time under observation of all subjects together.
+    at_risk
+        Columns ``time`` and ``subjects``: how many are under observation at some round times.
+    outcome
+        A row for each time under observation, for the figure.
+    """
+
+    entries: tuple[float, ...]
+    n_late: int
+    most_rows: int
+    n_gaps: int
+    total: float
+    at_risk: pd.DataFrame
+    outcome: Outcome
+
+
+@dataclass(frozen=True, eq=False)
 class CohortSummary:
     """A table of subjects in numbers.
 
     Attributes
     ----------
-    n_subjects, n_censored
-        How many there are, and how many left without an event.
+    n_subjects, n_rows, n_censored
+        How many there are, in how many rows, and how many left without an event.
     events
         Columns ``cause``, ``events``, ``first``, ``median`` and ``last`` (event times).
     durations
         Least, quartiles and greatest.
     median_follow_up
-        By the reverse Kaplan-Meier estimate; NaN if fewer than half of the subjects would be
-        censored within the follow-up.
+        By the reverse Kaplan-Meier estimate, counted from entry; NaN if fewer than half of the
+        subjects would be censored within the follow-up.
+    observation
+        When subjects were observed; None if all of them were from 0 on, in one row each.
     covariates
         One summary for each.
     times, incidence
@@ -71,10 +102,12 @@ class CohortSummary:
     """
 
     n_subjects: int
+    n_rows: int
     n_censored: int
     events: pd.DataFrame
     durations: tuple[float, ...]
     median_follow_up: float
+    observation: Observation | None
     covariates: tuple[CovariateSummary, ...]
     times: Floats
     incidence: Floats
@@ -84,13 +117,16 @@ def describe(est: SurvTRACE, X: Any, outcome: Outcome) -> CohortSummary:
     """Count and summarise a table in the columns of an estimator."""
     table = open_table(X)
     columns = zip(est.encoding_.covariates, est.encoding_.columns, strict=True)
-    times = np.linspace(0, outcome.duration.max(), 200)
+    times = np.linspace(est.time_grid_[0], outcome.duration.max(), 200)
+    ends = outcome if outcome.goes_on is None else outcome.take(~outcome.goes_on)  # last rows
     return CohortSummary(
+        len(ends),
         len(outcome),
-        int((outcome.event == 0).sum()),
-        _events(outcome),
-        tuple(np.quantile(outcome.duration, [0, 0.25, 0.5, 0.75, 1]).tolist()),
+        int((ends.event == 0).sum()),
+        _events(ends),
+        _five_numbers(ends.duration),
         _median_follow_up(outcome),
+        None if outcome.entry is None else _observation(outcome),
         tuple(_covariate(table, covariate, column) for covariate, column in columns),
         times,
         aalen_johansen(outcome).at(times),
@@ -106,7 +142,51 @@ def _events(outcome: Outcome) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["cause", "events", "first", "median", "last"])
 
 
+def _five_numbers(values: Floats) -> tuple[float, ...]:
+    return tuple(np.quantile(values, [0, 0.25, 0.5, 0.75, 1]).tolist())
+
+
+def _observation(outcome: Outcome) -> Observation:
+    assert outcome.entry is not None
+    stays, _ = join_rows(outcome)  # a row for each time under observation
+    assert stays.entry is not None
+    number = np.arange(len(outcome)) if outcome.id is None else outcome.id
+    firsts = np.asarray(pd.Series(outcome.entry).groupby(number).min(), dtype=np.float64)
+    n_subjects = len(stays) if stays.id is None else len(np.unique(stays.id))
+    shown = _round_times(float(stays.entry.min()), float(stays.duration.max()))
+    at_risk = [int(((stays.entry < t) & (stays.duration >= t)).sum()) for t in shown]
+    return Observation(
+        _five_numbers(firsts),
+        int((firsts > 0).sum()),
+        int(np.bincount(np.unique(number, return_inverse=True)[1]).max()),
+        len(stays) - n_subjects,
+        float((stays.duration - stays.entry).sum()),
+        pd.DataFrame({"time": shown, "subjects": at_risk}),
+        stays,
+    )
+
+
+def _round_times(start: float, end: float) -> Floats:
+    """Round times after a start and until an end, five to ten of them.
+
+    Examples
+    --------
+    >>> _round_times(45.2, 87.4).tolist()
+    [50.0, 55.0, 60.0, 65.0, 70.0, 75.0, 80.0, 85.0]
+    """
+    power = 10.0 ** np.floor(np.log10((end - start) / 5))
+    step = max(m * power for m in (1, 2, 5) if m * power <= (end - start) / 5)
+    return step * np.arange(np.floor(start / step) + 1, np.floor(end / step) + 1)
+
+
 def _median_follow_up(outcome: Outcome) -> float:
+    """Median follow-up by the reverse Kaplan-Meier estimate, on the clock that starts at entry."""
+    if outcome.entry is not None:
+        stays, _ = join_rows(outcome)
+        assert stays.entry is not None
+        outcome = replace(
+            stays, duration=stays.duration - stays.entry, entry=None, id=None, goes_on=None
+        )
     followed = censoring_survival(outcome)
     over = np.flatnonzero(followed.values <= 0.5)
     return float(followed.times[over[0]]) if len(over) else float("nan")
@@ -160,6 +240,9 @@ class FitSummary:
         Of all members together.
     median_event_time, longest
         Median event time and longest duration of the rows it learned from.
+    start_stop, asks_now
+        Whether it learned from start-stop rows; whether from these or from late entries, so that
+        it is asked from a time of each subject's own on.
     """
 
     causes: tuple[Any, ...]
@@ -172,11 +255,13 @@ class FitSummary:
     n_parameters: int
     median_event_time: float
     longest: float
+    start_stop: bool
+    asks_now: bool
 
 
 def describe_fit(est: SurvTRACE) -> FitSummary:
     """Read a fitted estimator."""
-    history = est.history_
+    history, start_stop = est.history_, bool(getattr(est, "has_start_stop_", False))
     return FitSummary(
         tuple(est.causes_),
         tuple(map(str, est.feature_names_in_)),
@@ -188,6 +273,8 @@ def describe_fit(est: SurvTRACE) -> FitSummary:
         sum(parameter.numel() for parameter in est.network_.parameters()),
         est.median_event_time_,
         float(est.censoring_.times[-1]),
+        start_stop,
+        start_stop or getattr(est, "entry_", None) is not None,
     )
 
 

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from survtrace.naming import Names
 from survtrace.plots import (
     COLOURS,
+    plot_at_risk,
     plot_calibration,
     plot_differences,
     plot_history,
@@ -55,6 +56,7 @@ def draw(summary: Summary) -> dict[str, list[Image]]:
     with rc_context(STYLE):
         return {
             "observed": [_observed(summary)],
+            "at_risk": [] if summary.cohort.observation is None else [_at_risk(summary)],
             "history": [_history(summary)],
             "differences": [_differences(summary)] if len(summary.scores.differences) else [],
             "scores": list(_scores(summary)),
@@ -68,7 +70,9 @@ def _observed(summary: Summary) -> Image:
     cohort, causes, names = summary.cohort, summary.fit.causes, summary.names
     figure, ax = _canvas(SMALL)
     labels = _labels(causes, names)
-    plot_stacked(cohort.times, cohort.incidence, labels, unit=names.time_unit, ax=ax)
+    plot_stacked(
+        cohort.times, cohort.incidence, labels, unit=names.time_unit, clock=names.clock, ax=ax
+    )
     _legend_below(figure, ax)
     return Image(
         _uri(figure),
@@ -76,6 +80,23 @@ def _observed(summary: Summary) -> Image:
         f"{_ends(causes, cohort.incidence, names)}.",
         "What happened to the scored subjects: Aalen-Johansen incidence of each cause, stacked up; "
         "above, those still event-free.",
+    )
+
+
+def _at_risk(summary: Summary) -> Image:
+    observation, names = summary.cohort.observation, summary.names
+    assert observation is not None
+    figure, ax = _canvas(SMALL)
+    plot_at_risk(observation.outcome, unit=names.time_unit, clock=names.clock, ax=ax)
+    _legend_below(figure, ax)
+    seen = ", ".join(
+        f"{row.subjects:,} at {row.time:g}" for row in observation.at_risk.itertuples()
+    )
+    return Image(
+        _uri(figure),
+        f"Subjects under observation over time: {seen}.",
+        "Subjects under observation; marks below are events. Where few are at risk, curves and "
+        "scores rest on few.",
     )
 
 
@@ -136,6 +157,7 @@ def _scores(summary: Summary) -> Iterator[Image]:
     for cause, wide in tables.items():
         figure, ax = _canvas(SMALL)
         labels = {"title": names.cause(cause), "score": shown, "unit": names.time_unit}
+        labels["clock"] = names.clock
         times, methods = wide.columns.to_numpy(), list(wide.index)
         plot_scores_over_time(times, wide.to_numpy(), methods, reference=0, **labels, ax=ax)
         ax.set_ylim(limits)
@@ -207,8 +229,9 @@ def _patients(summary: Summary) -> Iterator[Image]:
         figure = Figure(figsize=NARROW, layout="constrained")
         above, below = figure.subplots(2, 1, sharex=True)
         curves = (patient.times, patient.incidence, labels)
-        plot_incidence(*curves, deviation=patient.deviation, unit=names.time_unit, ax=above)
-        plot_stacked(*curves, unit=names.time_unit, ax=below)
+        axis = {"unit": names.time_unit, "clock": names.clock}
+        plot_incidence(*curves, deviation=patient.deviation, **axis, ax=above)
+        plot_stacked(*curves, **axis, ax=below)
         above.set_xlabel("")
         above.set_ylim(0, top)
         _legend_below(figure, below)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from survtrace.estimator import SurvTRACE
 from survtrace.explain import attributions
+from survtrace.tables.outcome.outcome import Outcome
 
 Floats = NDArray[np.float64]
 PLACES = {"low": 0.1, "middle": 0.5, "high": 0.9}
@@ -25,6 +26,8 @@ class Patient:
     ----------
     name, risk
         Which of the three, and the predicted incidence of any cause at the median event time.
+    entry
+        When its row begins: it is event-free until then, and its curves begin there.
     covariates
         Columns ``covariate``, ``value`` (None if missing) and, where the library shap is there,
         ``share``: what the covariate adds to the predicted incidence of one cause.
@@ -35,6 +38,7 @@ class Patient:
 
     name: str
     risk: float
+    entry: float
     covariates: pd.DataFrame
     times: Floats
     incidence: Floats
@@ -62,17 +66,33 @@ class Patients:
     base: float | None
 
 
-def choose_patients(est: SurvTRACE, X: pd.DataFrame, cause: Any, random_state: int) -> Patients:
+def choose_patients(
+    est: SurvTRACE, X: pd.DataFrame, outcome: Outcome, cause: Any, random_state: int
+) -> Patients:
     """Choose the subjects at the 10, 50 and 90 % quantiles of predicted risk."""
     risk = est.predict(X)
     order = np.argsort(risk, kind="stable")
     rows = [order[int(place * len(order))] for place in PLACES.values()]
-    chosen, times = X.iloc[rows], np.linspace(0, est.time_grid_[-1], 100)
-    incidence, deviation = est.predict_cumulative_incidence(chosen, times, return_std=True)
+    chosen, times = X.iloc[rows], np.linspace(est.time_grid_[0], est.time_grid_[-1], 100)
+    entry = np.zeros(len(rows)) if outcome.entry is None else outcome.entry[rows]
+    incidence, deviation = est.predict_cumulative_incidence(
+        chosen,
+        times,
+        conditional_after=None if outcome.entry is None else entry,
+        return_std=True,
+    )
     shares, base = _shares(est, X, chosen, cause, random_state)
     tables = [_covariates(chosen.iloc[i], shares, i) for i in range(len(rows))]
     patients = tuple(
-        Patient(name, float(risk[rows[i]]), tables[i], times, incidence[i], deviation[i])
+        Patient(
+            name,
+            float(risk[rows[i]]),
+            float(entry[i]),
+            tables[i],
+            times[times >= entry[i]],
+            incidence[i][:, times >= entry[i]],
+            deviation[i][:, times >= entry[i]],
+        )
         for i, name in enumerate(PLACES)
     )
     return Patients(patients, est.median_event_time_, None if base is None else cause, base)

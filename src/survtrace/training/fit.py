@@ -38,6 +38,7 @@ NOT_IN_FINGERPRINT = (
     "max_epochs",
     "prediction_batch_size",
     "random_state",  # the seeds drawn from it are
+    "time_name",
     "time_unit",
     "verbose",
 )
@@ -45,7 +46,10 @@ NOT_IN_FINGERPRINT = (
 
 @dataclass(frozen=True)
 class FittedState:
-    """What a fit has learned; ``error`` is what broke it off after that, if anything."""
+    """What a fit has learned; ``error`` is what broke it off after that, if anything.
+
+    ``entry`` is the earliest, median and latest entry of a subject, None: all at 0.
+    """
 
     network: Network
     encoding: Encoding
@@ -57,6 +61,8 @@ class FittedState:
     censoring: Any
     history: pd.DataFrame
     card: dict[str, Any]
+    entry: tuple[float, float, float] | None = None
+    has_start_stop: bool = False
     error: BaseException | None = None
 
 
@@ -114,11 +120,11 @@ def fit(
 
 def plan_training(settings: Any, cohort: Cohort, seeds: list[int], base: int) -> tuple[Shape, Plan]:
     """Choose the sizes of a network and one number for each knob of the loop."""
-    encoding, size, n_rows = cohort.encoding, settings.batch_size, cohort.split.n_training
+    encoding, size, n_subjects = cohort.encoding, settings.batch_size, cohort.split.n_training
     plan = Plan(
         lr=settings.lr,
         weight_decay=settings.weight_decay,
-        batch_size=automatic_batch_size(n_rows) if size == "auto" else int(size),
+        batch_size=automatic_batch_size(n_subjects) if size == "auto" else int(size),
         max_epochs=settings.max_epochs,
         patience=settings.patience,
         clip_norm=settings.clip_norm,
@@ -126,6 +132,7 @@ def plan_training(settings: Any, cohort: Cohort, seeds: list[int], base: int) ->
         tasks=Tasks(settings.mortality_weight, settings.stay_weight, settings.anneal),
         seeds=seeds,
         dropout_seed=base,
+        rows_per_subject=cohort.split.rows_per_subject,
     )
     shape = network_shape(
         settings,
@@ -185,15 +192,15 @@ def fingerprint(settings: Any, cohort: Cohort, plan: Plan) -> str:
     return digest.hexdigest()
 
 
-def automatic_batch_size(n_rows: int) -> int:
-    """Take about a hundredth of the training rows, as a power of two from 64 to 1024.
+def automatic_batch_size(n_subjects: int) -> int:
+    """Take about a hundredth of the training subjects, as a power of two from 64 to 1024.
 
     Examples
     --------
     >>> [automatic_batch_size(n) for n in (1_200, 20_000, 286_000)]
     [64, 128, 1024]
     """
-    return int(2 ** np.clip(np.floor(np.log2(max(n_rows, 1) / 100)), 6, 10))
+    return int(2 ** np.clip(np.floor(np.log2(max(n_subjects, 1) / 100)), 6, 10))
 
 
 def model_card(counts: CohortCounts, *, interrupted: bool) -> dict[str, Any]:
@@ -201,7 +208,7 @@ def model_card(counts: CohortCounts, *, interrupted: bool) -> dict[str, Any]:
 
     Examples
     --------
-    >>> card = model_card(CohortCounts(3, {1: 2}, {"age": 0}), interrupted=False)
+    >>> card = model_card(CohortCounts(3, {1: 2}, {"age": 0}, n_rows=3), interrupted=False)
     >>> card["n_events"], card["n_censored"]
     ({'1': 2}, 1)
     """
@@ -211,6 +218,9 @@ def model_card(counts: CohortCounts, *, interrupted: bool) -> dict[str, Any]:
         "n_events": {str(cause): int(n) for cause, n in counts.n_events.items()},
         "n_censored": int(counts.n_subjects - np.sum(list(counts.n_events.values()))),
         "n_missing": {name: int(n) for name, n in counts.n_missing.items()},
+        "n_rows": int(counts.n_rows),
+        "entry": None if counts.entry is None else list(counts.entry),
+        "has_start_stop": counts.has_start_stop,
         "interrupted": bool(interrupted),
         "survtrace_version": version("survtrace"),
     }
@@ -235,5 +245,7 @@ def _state(
         censoring=censoring_survival(trained_on),
         history=history.frame(),
         card=model_card(cohort.counts, interrupted=history.interrupted),
+        entry=cohort.counts.entry,
+        has_start_stop=cohort.counts.has_start_stop,
         error=error,
     )

@@ -26,7 +26,7 @@ ALONE = ProcessGroup()
 
 @dataclass(frozen=True)
 class Plan:
-    """How to train: one number for each knob of the loop."""
+    """How to train: one number for each knob of the loop; ``batch_size`` counts subjects."""
 
     lr: float
     weight_decay: float
@@ -38,10 +38,12 @@ class Plan:
     tasks: Tasks
     seeds: list[int]
     dropout_seed: int
+    rows_per_subject: float = 1.0
 
     def n_tokens(self, shape: Shape) -> int:
         """Tokens of all members in a step, by which threads are chosen."""
-        return self.batch_size * shape.n_members * shape.n_tokens
+        n_rows = round(self.batch_size * self.rows_per_subject)
+        return n_rows * shape.n_members * shape.n_tokens
 
 
 def train(
@@ -125,15 +127,13 @@ def validation_loss(
 ) -> Float[Tensor, " member"]:
     """Survival loss of each member on its own validation subjects; the auxiliary tasks aside."""
     network.eval()
-    total = torch.zeros(len(members) + 1, device=network.device)
+    total = torch.zeros(len(members), device=network.device)
     for chunk in batch_source.validation(members):
         for subjects in chunk.order:
             shard = group.shard(subjects)
             if shard.shape[1] > 0:
-                total[:-1] += ops.survival_loss(network, chunk.cohort, shard) * shard.shape[1]
-                total[-1] += shard.shape[1]
-    group.all_reduce(total)
-    return total[:-1] / total[-1]
+                total += ops.survival_loss(network, chunk.cohort, shard) * shard.shape[1]
+    return group.all_reduce(total) / total.new_tensor(batch_source.n_validation)
 
 
 def _require_finite(losses: Float[Tensor, "step part member"], epoch: int) -> None:

@@ -20,10 +20,11 @@ def recalibrate(network: Network, batch_source: MemorySource) -> None:
         batch = batch_source.cohort.take(subjects)
         logits = ops.cause_logits(network, batch.rows, batch.values)
         ends = batch.entry_interval, batch.entry_fraction, batch.interval, batch.fraction
-        lived = lived_through(*ends, n_intervals) * batch.weight.unsqueeze(-1)
+        weight = batch.weight / batch_source.rows_per_subject  # rows of a subject weigh more
+        lived = lived_through(*ends, n_intervals) * weight.unsqueeze(-1)
         hazard = torch.nn.functional.softplus(logits)
         expected += torch.einsum("mski,msi->mki", hazard, lived)
-        observed += count_events(batch.interval, batch.event, batch.weight, n_causes, n_intervals)
+        observed += count_events(batch.interval, batch.event, weight, n_causes, n_intervals)
     factor.copy_(recalibration_factors(expected, observed).unsqueeze(1))
 
 

@@ -39,7 +39,7 @@ def learn_unknown(
     # A numerical covariate has no row "unseen": that of "missing" stands for it.
     unseen = missing + [column.n_silent - 1 for column in encoding.columns]
     n_missing = np.array([counts.n_missing[name] for name in encoding.names])
-    rare = missing[n_missing < ENOUGH * counts.n_subjects]
+    rare = missing[n_missing < ENOUGH * counts.n_rows]
     learned = torch.from_numpy(np.union1d(rare, np.setdiff1d(unseen, missing))).to(network.device)
     if n_steps == 0 or len(learned) == 0:
         return

@@ -29,10 +29,10 @@ def draw(n_members, n_subjects, spread=3.0):
     return logits, factor
 
 
-def run(logits, factor, states):
-    shape = (logits.shape[1], len(states), TIMES.shape[1])
+def run(logits, factor, states, at=AT):
+    shape = (logits.shape[1], len(states), at.points.shape[1])
     mean, deviation = np.empty(shape), np.empty(shape)
-    place = AT.interval[0].numpy(), AT.fraction[0].numpy()
+    place = at.interval.numpy(), at.fraction.numpy()
     bad = curves(logits, factor, *place, states, mean, deviation)
     return mean, deviation, bad
 
@@ -59,6 +59,17 @@ def test_curves_are_those_of_the_definition(name, n_members, spread):
         assert np.isnan(deviation).all()
     else:
         np.testing.assert_allclose(deviation, expected.std(0, correction=0), rtol=1e-5, atol=1e-7)
+
+
+def test_each_subject_may_have_times_of_its_own():
+    logits, factor = draw(2, 50)
+    generator = torch.Generator().manual_seed(1)
+    times = 12 * torch.rand((50, 3), generator=generator, dtype=torch.float64)
+    found, _, _ = run(logits, factor, STATES["states"], plain.locate_times(times, CUTS))
+    for subject in (0, 17, 49):
+        at = plain.locate_times(times[subject : subject + 1], CUTS)
+        alone, _, _ = run(logits, factor, STATES["states"], at)
+        np.testing.assert_array_equal(found[subject], alone[subject])
 
 
 def test_states_sum_to_one():

@@ -1,12 +1,16 @@
 // The page: asks the server, shows its answers.
 
-import { bars, lines, percent, plain, stacked, ticks } from "./charts.js";
-import { element, patientForm, typicalPatient } from "./form.js";
+import { bars, lines, percent, plain, stacked } from "./charts.js";
+import {
+  asksNow, axisName, capital, complaintOfNow, endWords, NOW, placeOf, roundTimes, sharedAxis, shownTime, stretch,
+  timesOf, when, windowsOf,
+} from "./clock.js";
+import { element, patientForm, typicalPatient, unknownPatient } from "./form.js";
 import { modelWords, sheet } from "./print.js";
 
-const POINTS = 100, PATIENCE = 150;
+const PATIENCE = 150;
 const $ = (id) => document.getElementById(id);
-const state = { token: null, schema: null, horizon: 0, after: 0, patients: {}, forms: {}, answer: null };
+const state = { token: null, schema: null, horizon: 0, after: 0, ahead: 0, patients: {}, forms: {}, answer: null };
 
 // --- The server ---------------------------------------------------------------------------
 
@@ -70,15 +74,23 @@ const open = heed(async () => {
 async function begin() {
   const { schema } = state, { time } = schema;
   state.horizon = Math.min(Number(time.median.toPrecision(3)), time.end);
+  state.ahead = time.ahead;
   state.patients.A = typicalPatient(schema);
   for (const id of ["horizon-unit", "after-unit", "score-unit"]) $(id).textContent = time.unit ? `(${time.unit})` : "";
   $("model").textContent = modelWords(schema.model);
   $("model").hidden = false;
   if (schema.model.name) document.title = `${schema.model.name} · Risk explorer`;
-  $("horizon").max = $("horizon-slider").max = $("after").max = time.end;
-  $("horizon-slider").step = time.end / 200;
-  $("horizon").value = $("horizon-slider").value = state.horizon;
-  $("score-times").value = String(state.horizon);
+  const far = asksNow(schema) ? time.end - time.start : time.end;
+  $("horizon").max = $("horizon-slider").max = $("after").max = far;
+  $("horizon-slider").step = far / 200;
+  $("horizon").value = $("horizon-slider").value = asksNow(schema) ? state.ahead : state.horizon;
+  $("score-times").value = String(asksNow(schema) ? state.ahead : state.horizon);
+  if (asksNow(schema)) {
+    $("horizon-words").textContent = "Look ahead, from now on";
+    $("horizon-slider").setAttribute("aria-label", "Look ahead, slider");
+    $("horizon-slider").after($("print"));
+    $("after-row").hidden = true;
+  }
   $("band-words").textContent = schema.members > 1
     ? `The band is two standard deviations between the ${schema.members} networks of the ensemble: `
       + "how far they disagree, which is not all that is uncertain." : "";
@@ -100,12 +112,11 @@ function showPatients(focus) {
   for (const letter of Object.keys(patients)) {
     state.forms[letter] = patientForm(schema, letter, patients[letter], later);
   }
-  const nothing = Object.fromEntries(schema.covariates.map(({ name }) => [name, null]));
   box.replaceChildren(
     state.forms.A.node,
     element("div", { class: "buttons" },
       button("typical-a", "Typical values", change(() => { patients.A = typicalPatient(schema); }, "typical-a")),
-      button("unknown-a", "All unknown", change(() => { patients.A = { ...nothing }; }, "unknown-a")),
+      button("unknown-a", "All unknown", change(() => { patients.A = unknownPatient(schema, patients.A); }, "unknown-a")),
       patients.B ? "" : button("add-b", "Compare with patient B",
         change(() => { patients.B = { ...patients.A }; }, "B-0"), "strong")));
   if (patients.B) {
@@ -138,17 +149,19 @@ async function update() {
   const { patients, schema, forms } = state;
   forms.B?.compare(patients.A);
   for (const [letter, form] of Object.entries(forms)) {
-    const complaint = form.unreadable();
+    const complaint = form.unreadable()
+      || (asksNow(schema) && complaintOfNow(schema, patients[letter][NOW]));
     if (complaint) throw new Refused(`Patient ${letter}: ${complaint}`);
   }
   running?.abort();
   running = new AbortController();
-  const { signal } = running, { end } = schema.time;
-  const even = Array.from({ length: POINTS }, (_, i) => (end * i) / POINTS);
-  const times = [...new Set([...even, ...ticks(end, 10), end, state.horizon, state.after])].sort((p, q) => p - q);
-  state.answer = await post("predict", { subjects: Object.values(patients), times, after: state.after }, signal);
-  state.answer.after = state.after;
-  state.answer.causes = schema.cause_names;
+  const { signal } = running;
+  const windows = windowsOf(state, Object.values(patients));
+  const times = [...new Set(windows.flatMap(timesOf))].sort((p, q) => p - q);
+  const question = { subjects: Object.values(patients), times, after: windows.map((each) => each.after) };
+  const answer = await post("predict", question, signal);
+  state.answer = { warnings: answer.warnings, causes: schema.cause_names,
+    views: windows.map((window, s) => viewOf(answer, s, window)) };
   complain("");
   $("explorer").classList.remove("stale");
   show();
@@ -157,10 +170,21 @@ async function update() {
 
 // --- Answers ------------------------------------------------------------------------------
 
+// The curves of one patient within its window.
+function viewOf({ times, survival, survival_std, incidence, incidence_std }, s, window) {
+  const inside = [...times.keys()].filter((i) => times[i] >= window.from && times[i] <= window.to);
+  const cut = (curve) => inside.map((i) => curve[i]);
+  const own = cut(times);
+  return { ...window, times: own, at: own.indexOf(window.horizon),
+    survival: cut(survival[s]), survivalStd: cut(survival_std[s]),
+    incidence: incidence[s].map(cut), incidenceStd: incidence_std[s].map(cut) };
+}
+
 function show() {
   const { answer } = state;
   $("summary").replaceChildren(...summary());
-  $("warnings").replaceChildren(...answer.warnings.map((words) => element("li", {}, words)));
+  const words = [...answer.warnings, ...endWords(state, answer.views)];
+  $("warnings").replaceChildren(...words.map((each) => element("li", {}, each)));
   showStates();
   draw();
   showTable();
@@ -169,22 +193,23 @@ function show() {
 
 const named = (cause) => state.schema.cause_names[state.schema.causes.indexOf(cause)] ?? cause;
 const letters = () => Object.keys(state.patients);
-const when = (t) => [plain(t), state.schema.time.unit].filter(Boolean).join(" ");
-
-function statesAt(subject, i) {
-  const { survival, incidence } = state.answer;
-  return [survival[subject][i], ...incidence[subject].map((curve) => curve[i])];
-}
+const statesAt = (view, i = view.at) => [view.survival[i], ...view.incidence.map((curve) => curve[i])];
 
 const points = (d) => `${d < 0 ? "−" : "+"}${Math.abs(100 * d).toFixed(1)}`;
 const stateNames = () => ["event-free", ...state.answer.causes];
 
+// Which times the numbers are about: one stretch, or each patient's own.
+function about() {
+  const { schema, answer } = state, each = answer.views.map((view) => stretch(schema, view));
+  if (new Set(each).size === 1) return capital(each[0]);
+  return letters().map((letter, s) => `${s ? "patient" : "Patient"} ${letter} ${each[s]}`).join(", ");
+}
+
 // One patient in full; of two, what being event-free and the cause that differs most come to.
 function summary() {
-  const { answer, horizon } = state, names = stateNames(), at = answer.times.indexOf(horizon);
+  const { answer } = state, names = stateNames(), by = `${about()}: `;
   const bold = (words) => element("b", {}, words);
-  const a = statesAt(0, at), b = letters().length > 1 ? statesAt(1, at) : null;
-  const by = answer.after > 0 ? `Event-free until ${when(answer.after)}; by ${when(horizon)}: ` : `By ${when(horizon)}: `;
+  const [a, b] = answer.views.map((view) => statesAt(view));
   if (!b) {
     return [element("p", {}, by, ...names.flatMap((name, k) => [k ? ", " : "", `${name} `, bold(percent(a[k]))]), ".")];
   }
@@ -195,46 +220,46 @@ function summary() {
 }
 
 function showStates() {
-  const { answer, horizon } = state, at = answer.times.indexOf(horizon);
   $("states").hidden = letters().length < 2;
   if ($("states").hidden) return;
-  const [a, b] = [statesAt(0, at), statesAt(1, at)];
-  table($("states"), `By ${when(horizon)}; the difference is in percentage points`,
+  const [a, b] = state.answer.views.map((view) => statesAt(view));
+  table($("states"), `${about()}; the difference is in percentage points`,
     ["state", "patient A", "patient B", "B − A"],
     stateNames().map((name, k) => [name, percent(a[k]), percent(b[k]), points(b[k] - a[k])]));
 }
 
 function draw() {
-  const { answer, horizon, schema } = state, { times } = answer, { end, unit } = schema.time;
-  const at = times.indexOf(horizon), shared = { end, unit, horizon, times, after: answer.after };
+  const { answer, schema } = state, { views, causes } = answer;
+  const { clock, begin, end, moved } = sharedAxis(schema, views);
+  const shared = { begin, end, clock, after: asksNow(schema) ? begin : state.after };
   const panelWidth = (id, count) => {
     $(id).replaceChildren(...Array.from({ length: count }, () => element("figure")));
     return $(id).firstElementChild.clientWidth;
   };
-  const spoken = (values) => letters().map((l, s) => `patient ${l} ${percent(values[s])}`).join(", ");
-  const both = (mean, deviation) => letters().map((letter, s) =>
-    ({ kind: letter.toLowerCase(), values: mean(s), deviation: deviation(s) }));
+  const spoken = (curve) => letters().map((l, s) => `patient ${l} ${percent(curve(views[s])[views[s].at])}`).join(", ");
+  const both = (curve, deviation) => letters().map((letter, s) => ({ kind: letter.toLowerCase(), times: moved[s].times,
+    horizon: moved[s].horizon, values: curve(views[s]), deviation: deviation(views[s]) }));
 
   const panel = panelWidth("stacked", letters().length);
-  $("stacked").replaceChildren(...letters().map((letter, s) => stacked({
-    ...shared, width: panel, title: letters().length > 1 ? `Patient ${letter}` : "",
-    causes: answer.causes, incidence: answer.incidence[s],
-    say: `Stacked probabilities of patient ${letter}. By ${when(horizon)}: `
-      + stateNames().map((name, k) => `${name} ${percent(statesAt(s, at)[k])}`).join(", "),
+  $("stacked").replaceChildren(...views.map((view, s) => stacked({
+    ...view, begin: view.from, end: view.to, clock: axisName(schema), width: panel,
+    title: letters().length > 1 ? `Patient ${letters()[s]}` : "", causes,
+    say: `Stacked probabilities of patient ${letters()[s]}, ${stretch(schema, view)}: `
+      + stateNames().map((name, k) => `${name} ${percent(statesAt(view)[k])}`).join(", "),
   })));
   $("survival").replaceChildren(lines({
     ...shared, width: panelWidth("survival", 1), height: 240, top: 1,
-    patients: both((s) => answer.survival[s], (s) => answer.survival_std[s]),
-    say: `Probability of being event-free. By ${when(horizon)}: ${spoken(letters().map((_, s) => answer.survival[s][at]))}`,
+    patients: both((view) => view.survival, (view) => view.survivalStd),
+    say: `Probability of being event-free. ${about()}: ${spoken((view) => view.survival)}`,
   }));
-  const highest = Math.max(0.01, ...answer.incidence.flatMap((curves, s) =>
-    curves.flatMap((curve, k) => curve.map((p, i) => p + 2 * (answer.incidence_std[s][k][i] ?? 0)))));
+  const highest = Math.max(0.01, ...views.flatMap((view) =>
+    view.incidence.flatMap((curve, k) => curve.map((p, i) => p + 2 * (view.incidenceStd[k][i] ?? 0)))));
   const top = Math.min(1, highest * 1.05);
-  const small = panelWidth("causes", answer.causes.length);
-  $("causes").replaceChildren(...answer.causes.map((cause, k) => lines({
+  const small = panelWidth("causes", causes.length);
+  $("causes").replaceChildren(...causes.map((cause, k) => lines({
     ...shared, width: small, height: 190, top, title: cause,
-    patients: both((s) => answer.incidence[s][k], (s) => answer.incidence_std[s][k]),
-    say: `Incidence of ${cause}. By ${when(horizon)}: ${spoken(letters().map((_, s) => answer.incidence[s][k][at]))}`,
+    patients: both((view) => view.incidence[k], (view) => view.incidenceStd[k]),
+    say: `Incidence of ${cause}. ${about()}: ${spoken((view) => view.incidence[k])}`,
   })));
 }
 
@@ -247,29 +272,33 @@ function table(node, words, header, rows) {
 }
 
 function showTable() {
-  const { answer, horizon } = state, several = letters().length > 1;
-  const wanted = new Set([...ticks(state.schema.time.end, 10), state.schema.time.end, horizon]);
-  const chosen = [...answer.times.keys()].filter((i) => wanted.has(answer.times[i]));
+  const { answer, schema } = state, several = letters().length > 1, hasSpread = schema.members > 1;
+  const { clock, begin, end, moved } = sharedAxis(schema, answer.views);
+  const rows = roundTimes({ from: begin, to: end, horizon: end }, 10)
+    .concat(moved.map((each) => each.horizon)).sort((p, q) => p - q)
+    .filter((time, i, all) => i === 0 || placeOf([all[i - 1]], time) < 0);
   const header = letters().flatMap((letter) => stateNames()
     .map((name) => (several ? `${letter}: ${name}` : name)));
-  const hasSpread = state.schema.members > 1;
+  const cells = (view, s, time) => {
+    const i = placeOf(moved[s].times, time);
+    if (i < 0) return stateNames().map(() => "–");
+    const spread = [view.survivalStd[i], ...view.incidenceStd.map((curve) => curve[i])];
+    return statesAt(view, i).map((p, k) => (hasSpread ? `${percent(p)} ± ${(200 * spread[k]).toFixed(1)}` : percent(p)));
+  };
   table($("table"), hasSpread ? "Probabilities, with ± two standard deviations between members" : "Probabilities",
-    [state.schema.time.unit ? `time (${state.schema.time.unit})` : "time", ...header],
-    chosen.map((i) => [plain(answer.times[i]), ...letters().flatMap((_, s) => {
-      const spread = [answer.survival_std[s][i], ...answer.incidence_std[s].map((curve) => curve[i])];
-      return statesAt(s, i).map((p, k) => (hasSpread ? `${percent(p)} ± ${(200 * spread[k]).toFixed(1)}` : percent(p)));
-    })]));
+    [clock, ...header],
+    rows.map((time) => [shownTime(time), ...answer.views.flatMap((view, s) => cells(view, s, time))]));
 }
 
 // One sheet for each patient; only prints show them.
 function showSheets() {
-  const { answer, horizon, schema, patients } = state, { times } = answer;
-  const wanted = new Set([...ticks(schema.time.end, 5), schema.time.end, horizon].filter((t) => t > answer.after));
-  $("sheets").replaceChildren(...letters().map((letter, s) => sheet({
-    schema, letter: letters().length > 1 ? letter : "", values: patients[letter], when, horizon, answer,
-    states: stateNames(), incidence: answer.incidence[s],
-    rows: [...times.keys()].filter((i) => wanted.has(times[i])).map((i) => [times[i], statesAt(s, i)]),
-  })));
+  const { answer, schema, patients } = state;
+  $("sheets").replaceChildren(...answer.views.map((view, s) => {
+    const wanted = new Set(roundTimes(view, 5).filter((t) => t > view.after));
+    return sheet({ schema, letter: letters().length > 1 ? letters()[s] : "", values: patients[letters()[s]], view,
+      causes: answer.causes, states: stateNames(),
+      rows: [...view.times.keys()].filter((i) => wanted.has(view.times[i])).map((i) => [view.times[i], statesAt(view, i)]) });
+  }));
 }
 
 // --- Attention and importance -------------------------------------------------------------
@@ -340,12 +369,22 @@ const score = heed(async () => {
 // --- Events -------------------------------------------------------------------------------
 
 function read(time) {
-  if (!Number.isFinite(time) || time < 0 || time > state.schema.time.end) {
-    complain(`The time must lie between 0 and ${when(state.schema.time.end)}.`);
+  const { schema } = state, { start, end } = schema.time;
+  if (asksNow(schema)) {
+    if (!(time > 0 && time <= end - start)) {
+      complain(`How far to look ahead must lie between 0 and ${when(schema, end - start)}.`);
+      return;
+    }
+    state.ahead = time;
+    later();
+    return;
+  }
+  if (!Number.isFinite(time) || time < 0 || time > end) {
+    complain(`The time must lie between 0 and ${when(schema, end)}.`);
     return;
   }
   if (time <= state.after) {
-    complain(`The time must lie after ${when(state.after)}, until which the patient is event-free.`);
+    complain(`The time must lie after ${when(schema, state.after)}, until which the patient is event-free.`);
     return;
   }
   state.horizon = time;
@@ -355,7 +394,7 @@ function read(time) {
 function readAfter(time) {
   const last = state.horizon;
   if (!Number.isFinite(time) || time < 0 || time >= last) {
-    complain(`The time until which a patient is event-free must lie between 0 and the time read off, ${when(last)}.`);
+    complain(`The time until which a patient is event-free must lie between 0 and the time read off, ${when(state.schema, last)}.`);
     return;
   }
   state.after = time;
@@ -368,7 +407,7 @@ $("horizon").addEventListener("input", () => {
 });
 $("horizon-slider").addEventListener("input", () => {
   const time = Number($("horizon-slider").valueAsNumber.toPrecision(3));
-  $("horizon").value = Math.min(time, state.schema.time.end);
+  $("horizon").value = Math.min(time, Number($("horizon").max));
   read($("horizon").valueAsNumber);
 });
 $("after").addEventListener("input", () => readAfter($("after").value === "" ? 0 : $("after").valueAsNumber));

@@ -21,11 +21,12 @@ function svg(name, attributes = {}, ...children) {
   return node;
 }
 
-// Round places from 0 to the end, about so many.
-export function ticks(end, count) {
-  const rough = end / count, power = 10 ** Math.floor(Math.log10(rough));
+// Round places between two ends, about so many.
+export function ticks(begin, end, count) {
+  const rough = (end - begin) / count, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].find((m) => m * power >= rough * 0.98) * power;
-  return Array.from({ length: Math.floor(end / step + 1e-9) + 1 }, (_, i) => i * step);
+  const first = Math.ceil(begin / step - 1e-9), last = Math.floor(end / step + 1e-9);
+  return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
 
 const ruler = document.createElement("canvas").getContext("2d");
@@ -49,30 +50,29 @@ function area(x, y, times, low, high) {
 }
 
 // Axes with a frame for what is drawn; `say` is what a screen reader hears.
-function axes({ width, height, right, end, top, unit, say }) {
+function axes({ width, height, right, begin, end, top, clock, say }) {
   const left = 44, bottom = 38, above = 8;
-  const x = (t) => left + (t / end) * (width - left - right);
+  const x = (t) => left + ((t - begin) / (end - begin)) * (width - left - right);
   const y = (p) => height - bottom - (p / top) * (height - bottom - above);
   const figure = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": say });
-  for (const p of ticks(top, height > 200 ? 5 : 4)) {
+  for (const p of ticks(0, top, height > 200 ? 5 : 4)) {
     figure.append(
       svg("line", { class: "grid", x1: left, x2: width - right, y1: y(p), y2: y(p) }),
       svg("text", { class: "tick", x: left - 6, y: y(p) + 4, "text-anchor": "end" }, `${+(100 * p).toPrecision(3)} %`));
   }
-  for (const t of ticks(end, Math.max(2, Math.floor((width - left - right) / 75)))) {
+  for (const t of ticks(begin, end, Math.max(2, Math.floor((width - left - right) / 75)))) {
     figure.append(svg("text", { class: "tick", x: x(t), y: height - bottom + 16, "text-anchor": "middle" }, plain(t)));
   }
   figure.append(
     svg("line", { class: "axis", x1: left, x2: width - right, y1: y(0), y2: y(0) }),
-    svg("text", { class: "tick", x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" },
-      unit ? `time (${unit})` : "time"));
-  return { figure, x, y, left, right, width, height };
+    svg("text", { class: "tick", x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" }, clock));
+  return { figure, x, y, begin, left, right, width, height };
 }
 
 // What lies behind a patient who is known to be event-free until a time.
-function past({ figure, x, y }, after, top) {
-  if (after <= 0) return;
-  figure.append(svg("rect", { class: "past", x: x(0), y: y(top), width: x(after) - x(0), height: y(0) - y(top) }));
+function past({ figure, x, y, begin }, after, top) {
+  if (after <= begin) return;
+  figure.append(svg("rect", { class: "past", x: x(begin), y: y(top), width: x(after) - x(begin), height: y(0) - y(top) }));
 }
 
 function marker({ figure, x, y }, time, top) {
@@ -107,11 +107,11 @@ function caption(text, figure) {
 let drawn = 0;
 
 // All states of one patient over time: incidences stacked up, event-free on top.
-export function stacked({ title, width, height = 260, end, unit, horizon, after, times, causes, incidence, say }) {
+export function stacked({ title, width, height = 260, begin, end, clock, horizon, after, times, causes, incidence, say }) {
   const prefix = `fill-${drawn += 1}`;
   const widest = Math.max(...["event-free", ...causes].map((name) => breadth(`99 % ${name}`)));
   const right = Math.min(widest + 24, width * 0.45);
-  const frame = axes({ width, height, right, end, top: 1, unit, say });
+  const frame = axes({ width, height, right, begin, end, top: 1, clock, say });
   const { figure, x, y } = frame, defs = svg("defs");
   figure.prepend(defs);
   let low = times.map(() => 0);
@@ -135,25 +135,26 @@ export function stacked({ title, width, height = 260, end, unit, horizon, after,
   return caption(title, figure);
 }
 
-// One curve for each patient, with a band of two deviations between members where these are known.
-export function lines({ title, width, height, end, unit, horizon, after, top, times, patients, say }) {
-  const right = 74, last = times.length - 1;
-  const frame = axes({ width, height, right, end, top, unit, say });
+// One curve for each patient, each at times of its own, with a band of two deviations between
+// members where these are known.
+export function lines({ title, width, height, begin, end, clock, after, top, patients, say }) {
+  const right = 74;
+  const frame = axes({ width, height, right, begin, end, top, clock, say });
   const { figure, x, y } = frame;
   const inside = (p) => Math.min(top, Math.max(0, p));
-  for (const { kind, values, deviation } of patients) {
+  for (const { kind, times, values, deviation } of patients) {
     if (deviation.includes(null)) continue;
     figure.append(svg("path", { class: `${kind} band`, d: area(x, y, times,
       values.map((p, i) => inside(p - 2 * deviation[i])), values.map((p, i) => inside(p + 2 * deviation[i]))) }));
   }
   past(frame, after, top);
-  marker(frame, horizon, top);
-  for (const { kind, values } of patients) {
+  for (const horizon of new Set(patients.map((patient) => patient.horizon))) marker(frame, horizon, top);
+  for (const { kind, times, values, horizon } of patients) {
     figure.append(svg("path", { class: `${kind} line`, d: path(x, y, times, values) }));
     figure.append(svg("circle", { class: `${kind} dot`, r: 4, cx: x(horizon), cy: y(values[times.indexOf(horizon)]) }));
   }
   endLabels(frame, patients.map(({ kind, values }) => ({
-    kind, text: `${patients.length > 1 ? `${kind.toUpperCase()} ` : ""}${percent(values[last])}`, at: y(values[last]),
+    kind, text: `${patients.length > 1 ? `${kind.toUpperCase()} ` : ""}${percent(values.at(-1))}`, at: y(values.at(-1)),
   })));
   return caption(title, figure);
 }

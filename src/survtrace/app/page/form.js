@@ -1,5 +1,7 @@
 // A patient's form, built from the covariates the estimator knows.
 
+import { asksNow, NOW, nowField, shownTime } from "./clock.js";
+
 const LONG_LIST = 12;  // more levels than this are searched by typing
 
 export function element(name, attributes = {}, ...children) {
@@ -14,11 +16,15 @@ export function element(name, attributes = {}, ...children) {
 }
 
 export const typicalPatient = (schema) =>
-  Object.fromEntries(schema.covariates.map((c) => [c.name, c.typical]));
+  ({ ...Object.fromEntries(schema.covariates.map((c) => [c.name, c.typical])), [NOW]: schema.time.now });
+
+export const unknownPatient = (schema, patient) =>
+  ({ ...Object.fromEntries(schema.covariates.map((c) => [c.name, null])), [NOW]: patient[NOW] });
 
 export function patientForm(schema, letter, values, onchange) {
   const fields = schema.covariates.map((covariate, j) =>
     field(covariate, `${letter}-${j}`, values, onchange));
+  if (asksNow(schema)) fields.unshift(field(nowField(schema), `${letter}-now`, values, onchange));
   const legend = letter === "A" ? "Patient A" : "Compare with: patient B";
   const form = element("fieldset", { class: `patient ${letter.toLowerCase()}` },
     element("legend", {}, legend), ...fields.map((f) => f.node));
@@ -37,12 +43,13 @@ function field(covariate, id, values, onchange) {
   const unknown = element("input", { type: "checkbox", id: `${id}-unknown` });
   const numerical = covariate.kind === "numerical", many = covariate.levels.length > LONG_LIST;
   const inputs = (numerical ? numberInputs : many ? searchInput : levelInput)(covariate, id, write);
-  const range = `usual: ${covariate.low} to ${covariate.high}`;
+  const ends = covariate.required ? [covariate.low, covariate.high].map(shownTime) : [covariate.low, covariate.high];
+  const range = `${covariate.required ? "from" : "usual:"} ${ends[0]} to ${ends[1]}`;
   const usual = element("span", { class: "usual", id: `${id}-usual` },
     numerical ? range : many ? `${covariate.levels.length} categories; type to search` : "");
   const node = element("div", { class: "field" },
     element("label", { for: id }, label, unit), inputs.node,
-    element("label", { class: "unknown" }, unknown, "unknown"),
+    covariate.required ? "" : element("label", { class: "unknown" }, unknown, "unknown"),
     element("div", { class: "foot" }, usual, was));
   unknown.setAttribute("aria-label", `${label} unknown`);
 
@@ -64,7 +71,8 @@ function field(covariate, id, values, onchange) {
   show();
   return {
     node,
-    complaint: numerical ? `${label} must be a number; got none. Type one, or tick unknown.`
+    complaint: covariate.required ? `${label} must be a number; got none. Type one.`
+      : numerical ? `${label} must be a number; got none. Type one, or tick unknown.`
       : `${label} must be one of its ${covariate.levels.length} categories. Choose one from the list, or tick unknown.`,
     unreadable: () => Number.isNaN(values[name]),
     compare(other) {

@@ -65,14 +65,17 @@ def check(
         entries = read_dictionary(how.dictionary)
         duration = how.duration or _with_kind(entries, "duration")
         event = how.event or _with_kind(entries, "event")
-        how = replace(how, duration=duration, event=event)
-        no_covariates = [name for name in (*how.outcome.left_out, duration, event) if name]
+        entry = how.entry or _with_kind(entries, "entry")
+        how = replace(how, duration=duration, event=event, entry=entry)
+        beside = (duration, event, entry, *(how.ids or ()), *(how.drop or ()))
+        no_covariates = [name for name in beside if name]
         categorical = how.categorical or ()
         require_columns(frame.columns, [*no_covariates, *(how.use or ()), *categorical])
         outcome, outcome_error = None, None
         if duration and event:
             try:
-                _, y = split_outcome(frame, duration, event)
+                suggest.ask_about_rows(frame, how)
+                _, y = split_outcome(frame, duration, event, entry=entry, id=how.outcome.id)
                 outcome = read_outcome(y, censored=how.censored or None, zero_duration="shift")
             except DataError as error:
                 outcome_error = error
@@ -83,7 +86,7 @@ def check(
         _draft(plan, entries, write, how)
         how = replace(how, columns=how.columns or write)
     subject = suggest.subject_column(frame, plan, how.ids)
-    notes = suggest.repeated_rows(frame, subject)
+    notes = suggest.repeated_rows(frame, subject, outcome)
     found = ["--id", subject] if subject is not None and not how.ids else []
     if write is None and not table.is_dir():
         missing_options, missing_notes = suggest.sentinel_options(plan, opened)
@@ -237,7 +240,7 @@ def _draft(plan: Plan, entries: dict[str, Any], path: Path, how: TableOptions) -
             }
         rows.append(row)
     rows += [{"name": name, "kind": "identifier"} for name in how.ids or ()]
-    roles = {"duration": how.duration, "event": how.event}
+    roles = {"duration": how.duration, "event": how.event, "entry": how.entry}
     rows += [{"name": name, "kind": kind} for kind, name in roles.items() if name]
     write_dictionary(rows, path)
 

@@ -39,7 +39,9 @@ def describe_model(est: SurvTRACE, folder: Path) -> dict[str, Any]:
     }
     n_events: dict[str, int] = card.get("n_events", {})
     table: dict[str, Any] = card.get("table", {})
-    outcome = {name: table[name] for name in ("duration", "event") if name in table}
+    outcome = {
+        name: table[name] for name in ("duration", "event", "entry", "id") if table.get(name)
+    }
     return {
         "model": str(folder),
         "interrupted": card.get("interrupted"),

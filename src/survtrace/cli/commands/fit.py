@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from survtrace.cli import screen
-from survtrace.cli.commands.suggest import as_arguments
+from survtrace.cli.commands.suggest import as_arguments, ask_about_rows
 from survtrace.cli.options import (
     REQUIRED,
     Force,
@@ -184,7 +184,9 @@ def _rows_on_disk(
             "--missing and --decimal are of text files. Say it of the columns of a Parquet file "
             "in a dictionary: --columns FILE, which survtrace check --write drafts."
         )
-    roles = {"event": columns.event, "duration": columns.duration, "drop": list(columns.left_out)}
+    roles: dict[str, Any] = {name: getattr(columns, name) for name in ("event", "duration")}
+    roles |= {name: getattr(columns, name) for name in ("entry", "id") if getattr(columns, name)}
+    roles["drop"] = list(columns.left_out)
     return Rows(table, table, roles | ({"censored": list(how.censored)} if how.censored else {}))
 
 
@@ -199,6 +201,8 @@ def _rows_in_memory(
         require_splittable(table, [])
     with rows_as_in(table):
         frame = read_table(table, how.reading)
+        require_columns(frame.columns, [columns.duration, columns.event])
+        ask_about_rows(frame, how)
         X, y = read_subjects(frame, columns, how)
         if hold_out is None:
             return Rows(table, X, y, None, how.reading)
@@ -254,7 +258,7 @@ def _save(est: SurvTRACE, out: Path, rows: Rows, columns: OutcomeColumns) -> dic
     from survtrace.tables.files.splitting import copy_rows
 
     est.card_["table"] = {**asdict(columns), "left_out": list(columns.left_out)}
-    est.encoding_ = est.encoding_.leaving_out([columns.duration, columns.event, *columns.left_out])
+    est.encoding_ = est.encoding_.leaving_out(columns.named)
     save_model(est, out)
     test_rows = _test_path(out, rows)
     if test_rows is None or rows.held_out is None:

@@ -21,6 +21,7 @@ from survtrace.cli.options import (
     rows_as_in,
 )
 from survtrace.cli.outputs import require_writable
+from survtrace.errors import SettingError
 
 
 class Space(StrEnum):
@@ -50,6 +51,11 @@ def compare(
 
     from survtrace.study.benchmark import compare_on_table
 
+    if how.entry:
+        raise SettingError(
+            "compare scores everybody from 0 on; got --entry. Fit with --hold-out, then: survtrace "
+            "report MODEL TABLE --train TABLE."
+        )
     require_writable(out / "scores.csv")
     with screen.hushed(quiet), rows_as_in(table):
         shown = compare_on_table(

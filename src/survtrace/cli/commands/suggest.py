@@ -17,8 +17,10 @@ from survtrace.errors import Answer, DataError
 if TYPE_CHECKING:
     import narwhals as nw
     import pandas as pd
+    from numpy.typing import NDArray
 
     from survtrace.inspection import Plan
+    from survtrace.tables.outcome.outcome import Outcome
 
 TIME_UNITS = ("days", "weeks", "months", "years")
 
@@ -43,18 +45,122 @@ def subject_column(frame: pd.DataFrame, plan: Plan, ids: Sequence[str] | None) -
     )
 
 
-def repeated_rows(frame: pd.DataFrame, subject: str | None) -> list[str]:
-    """Note which rows are copies, and which subjects have several rows."""
+def repeated_rows(
+    frame: pd.DataFrame, subject: str | None, outcome: Outcome | None = None
+) -> list[str]:
+    """Note which rows are copies, which subjects have several rows, and who entered late."""
     notes = []
     n_copies = int(frame.duplicated().sum())
     if n_copies:
         notes.append(f"{n_copies:,} of {len(frame):,} rows are copies of another row")
+    if outcome is not None and outcome.entry is not None:
+        return [*notes, *_entry_notes(outcome)]
     if subject is not None and (n_more := int(frame[subject].dropna().duplicated().sum())):
         notes.append(
             f"{n_more:,} of {len(frame):,} rows repeat a {subject} of another row; --id keeps "
-            "all rows of a subject on one side when rows are held out"
+            "all rows of a subject on one side when rows are held out. If each row is a part of "
+            "the subject's time, name where it begins, too: --entry COLUMN"
         )
     return notes
+
+
+def _entry_notes(outcome: Outcome) -> list[str]:
+    """Note who entered late, how many rows subjects have, and gaps between these."""
+    from survtrace.errors import keep_warnings
+    from survtrace.tables.outcome.outcome import warn_of_entry
+
+    entry, duration = outcome.entry, outcome.duration
+    assert entry is not None
+    first = entry
+    notes = []
+    if outcome.id is not None:
+        first = np.full(outcome.n_subjects, np.inf)
+        np.minimum.at(first, np.unique(outcome.id, return_inverse=True)[1], entry)
+        notes.append(f"{len(outcome):,} rows of {outcome.n_subjects:,} subjects (start-stop rows)")
+    n_late = int((first > 0).sum())
+    notes.append(
+        f"{n_late:,} of {len(first):,} subjects entered after 0: entries from {first.min():g} to "
+        f"{first.max():g}, median {np.median(first):g}; durations from {duration.min():g} to "
+        f"{duration.max():g}, median {np.median(duration):g}. Both must count from the same origin"
+    )
+    with keep_warnings() as kept:
+        warn_of_entry(outcome)
+    return [*notes, *(str(message).removesuffix(".") for message, _ in kept)]
+
+
+def ask_about_rows(frame: pd.DataFrame, how: TableOptions) -> None:
+    """Ask about columns that look like the entry, or like the subject of start-stop rows.
+
+    Only where no option names them: a column that is used as a covariate by mistake would tell the
+    network how long the subject has lived.
+    """
+    from survtrace.inspection.entry_columns import find_entry
+
+    if not how.duration:
+        return
+    duration = _numbers(frame, how.duration)
+    settled = {*(how.use or ()), *(how.drop or ()), *(how.categorical or ()), *(how.ids or ())}
+    settled |= {how.duration, how.event, how.entry, *(how.dictionary or {})}
+    subjects = [*(how.ids or _subject_columns(frame, settled))]
+    entries = [name for name in frame.columns if name not in settled]
+    for name in [how.entry] if how.entry else entries:
+        if frame[name].dtype.kind not in "fiu":
+            continue
+        values = _numbers(frame, name)
+        for subject in [*subjects, None]:
+            numbers = None if subject is None else _numbered(frame[subject])
+            found = find_entry(str(name), values, duration, numbers)
+            if found is None:
+                continue
+            if found.n_pairs and how.entry and not how.ids:
+                seen = found.in_words(name, how.duration)
+                _ask_about_subject(subject, f"{seen}, if they are those of one {subject}")
+            elif not how.entry:
+                options = () if how.ids or not found.n_pairs else ("--id", str(subject))
+                _ask_about_entry(name, found.in_words(name, how.duration), options)
+
+
+def _ask_about_entry(name: str, seen: str, options: tuple[str, ...]) -> None:
+    raise DataError(
+        f"{seen}. {name!r} may say from when on a row holds, or be a covariate.",
+        answers=[
+            Answer(f"if observation of a row begins at {name}", ("--entry", name, *options)),
+            Answer(f"if {name} is a covariate", ("--use", name)),
+            Answer(f"if {name} is neither", ("--drop", name)),
+        ],
+    )
+
+
+def _ask_about_subject(name: str | None, seen: str) -> None:
+    raise DataError(
+        f"{seen}. Say whose rows they are.",
+        answers=[
+            Answer(f"if {name} names the subject", ("--id", str(name))),
+            Answer("if each row is a subject of its own", ("--drop", str(name))),
+        ],
+    )
+
+
+def _numbers(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
+    import pandas as pd
+
+    return pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=float)
+
+
+def _numbered(column: pd.Series[Any]) -> NDArray[np.int64]:
+    import pandas as pd
+
+    return pd.factorize(column, use_na_sentinel=False)[0].astype(np.int64)
+
+
+def _subject_columns(frame: pd.DataFrame, settled: set[str | None]) -> list[str]:
+    """Return columns that are named like an identifier and occur in several rows."""
+    from survtrace.inspection.texts import is_named_like_an_identifier
+
+    named = [name for name in frame.columns if is_named_like_an_identifier(str(name))]
+    return [
+        name for name in named if name not in settled and 1 < frame[name].nunique() < len(frame)
+    ]
 
 
 def sentinel_options(plan: Plan, table: nw.DataFrame[Any]) -> tuple[list[str], list[str]]:

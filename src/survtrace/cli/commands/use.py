@@ -13,8 +13,8 @@ from survtrace.cli.options import (
     AS_FIT,
     Force,
     Gpu,
-    Ids,
     Json,
+    Keep,
     Model,
     Quiet,
     Ray,
@@ -47,7 +47,7 @@ def predict(
             "a new folder."
         ),
     ] = STANDARD,
-    ids: Ids = None,
+    ids: Keep = None,
     survival_only: Annotated[
         bool, typer.Option("--survival-only/--causes", help="Leave out each cause's incidence.")
     ] = False,
@@ -136,7 +136,8 @@ def evaluate(
     if json:
         screen.show_json(screen.records(scores))
         return
-    title = f"Scores on {len(X):,} subjects, with 95 % intervals"
+    n_subjects = y["id"].nunique() if "id" in y else len(y)
+    title = f"Scores on {n_subjects:,} subjects, with 95 % intervals"
     screen.show_frame(_side_by_side(est, scores), title=title)
 
 

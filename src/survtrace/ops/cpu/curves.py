@@ -1,4 +1,4 @@
-"""Curves of many subjects at the same times: logits in, mean and deviation of the members out.
+"""Curves of many subjects: logits in, mean and deviation of the members out.
 
 `survtrace.inference.curves` is the definition. Here one call that holds no lock does all for some
 subjects; as operations of torch, threads would wait for the interpreter lock at each of them.
@@ -58,7 +58,8 @@ def curves(
 ) -> int | None:
     """Write mean and deviation (subject, state, time) of so many subjects as ``mean`` has.
 
-    Times are given by interval and fraction. Returns the first subject whose hazards are not
+    Times are given by interval and fraction, one row for all subjects or one for each (subject,
+    time). Returns the first subject whose hazards are not
     finite, None if all are.
     """
     size, n = _size(logits), len(mean)
@@ -121,6 +122,7 @@ def write_curves(
     offset = 1 if event_free else 0
     bad = len(mean)
     for subject in range(first, min(first + size, len(mean))):
+        row = subject if len(interval) > 1 else 0  # whose times
         for m in range(n_members):
             lived = 0.0
             for i in range(n_intervals):
@@ -135,8 +137,8 @@ def write_curves(
             if first_cause < end_cause:
                 _enter_intervals(hazard, total, before, first_cause, end_cause, per_hazard, earlier)
             for t in range(n_times):
-                i = interval[t]
-                part_lived = fraction[t] * total[i]
+                i = interval[row, t]
+                part_lived = fraction[row, t] * total[i]
                 if event_free:
                     members[m, 0, t] = math.exp(-(before[i] + part_lived))
                 if first_cause < end_cause:

@@ -24,7 +24,7 @@ from survtrace.tables.covariates.columns import (
 from survtrace.tables.covariates.covariates import Covariate, Kind, select_columns
 from survtrace.tables.covariates.magnitude import is_within_reach, require_within_reach
 from survtrace.tables.covariates.missing import LEVELS, MARKERS
-from survtrace.tables.covariates.summary import Counts, Summary, summarise
+from survtrace.tables.covariates.summary import Counts, Summary, nearest_quantiles, summarise
 from survtrace.tables.tasks import MANY_ROWS, Run, map_in_order, one_by_one, row_blocks
 
 MISSING, UNSEEN = 0, 1
@@ -267,8 +267,12 @@ def learn_from_summaries(
     left_out: Sequence[str] = (),
     notes: str = "",
     copies: Sequence[str] = (),
+    weight: NDArray[np.float64] | None = None,
 ) -> Encoding:
-    """Learn scales and categories from summaries, and quantiles from values or a sample of them."""
+    """Learn scales and categories from summaries, and quantiles from values or a sample of them.
+
+    ``weight`` is that of each row of the values, where the summaries have weights, too.
+    """
     warn_of_idle_columns(covariates, summaries, copies, notes)
     samples, learned = iter(numerical), list[Scale | Categories]()
     for summary in summaries:
@@ -276,9 +280,11 @@ def learn_from_summaries(
             learned.append(Categories(tuple(sorted(summary.levels)), summary.typical))
             continue
         values = next(samples)
-        present = values[~np.isnan(values)]
-        sample = present if len(present) else [summary.mean]
-        quantiles = np.quantile(sample, [0.01, 0.5, 0.99], method="nearest").tolist()
+        is_present = ~np.isnan(values)
+        present, of_present = values[is_present], None if weight is None else weight[is_present]
+        if not len(present):
+            present, of_present = np.array([summary.mean]), None
+        quantiles = nearest_quantiles(present, [0.01, 0.5, 0.99], of_present)
         deviation = 0.0 if summary.is_constant else summary.deviation
         learned.append(Scale(summary.mean, deviation, *quantiles))
     return Encoding(tuple(covariates), tuple(learned), tuple(left_out))
