@@ -235,5 +235,5 @@ def test_entries_as_text_and_one_subject_alone_are_refused(cut_file):
     with pytest.raises(DataError, match=r"entry must be a number .* column 'entry' holds"):
         cut_file(entry=frame["entry"].map(str))[1].scan()
     ends = np.arange(1.0, len(frame) + 1)
-    with pytest.raises(DataError, match="two subjects; all .* rows have the same id"):
+    with pytest.raises(DataError, match=r"two subjects; all .* rows have the same id"):
         cut_file(id="a", entry=ends - 1, duration=ends, event=(ends == len(frame)) * 1)[1].scan()
