@@ -162,6 +162,28 @@ def signed(value: float, digits: int = 2) -> str:
     return shown[1:] if float(shown) == 0 else shown.replace("-", MINUS)
 
 
+def span(names: Names, value: float) -> str:
+    r"""A length of time, with its unit.
+
+    Examples
+    --------
+    >>> span(Names({}, {}, "years"), 7.5)
+    '7.5\xa0years'
+    """
+    return names.time(number(value)).replace(" ", SPACE)
+
+
+def moment(names: Names, value: float) -> str:
+    r"""A time on the clock, with its unit, and with its name where it has one.
+
+    Examples
+    --------
+    >>> moment(Names({}, {}, "years", time_name="age"), 72.0)
+    'age\xa072\xa0years'
+    """
+    return f"{names.time_name}{SPACE if names.time_name else ''}{span(names, value)}"
+
+
 def _environment(names: Names) -> Environment:
     environment = Environment(
         loader=PackageLoader("survtrace.report"),
@@ -174,10 +196,11 @@ def _environment(names: Names) -> Environment:
         "cause": names.cause,
         "covariate": names.covariate,
         "interval": interval,
+        "moment": lambda value: moment(names, value),
         "number": number,
         "share": share,
         "signed": signed,
-        "time": lambda value: names.time(number(value)).replace(" ", SPACE),
+        "time": lambda value: span(names, value),
     }
     return environment
 

@@ -73,8 +73,10 @@ def choose_patients(
     risk = est.predict(X)
     order = np.argsort(risk, kind="stable")
     rows = [order[int(place * len(order))] for place in PLACES.values()]
-    chosen, times = X.iloc[rows], np.linspace(est.time_grid_[0], est.time_grid_[-1], 100)
-    entry = np.zeros(len(rows)) if outcome.entry is None else outcome.entry[rows]
+    chosen, (start, end) = X.iloc[rows], est.time_grid_[[0, -1]]
+    entry = np.full(len(rows), start) if outcome.entry is None else outcome.entry[rows]
+    entry = np.clip(entry, start, 0.99 * end + 0.01 * start)  # who entered at the end has a curve, too
+    times = np.linspace(entry, end, 100, axis=1)
     incidence, deviation = est.predict_cumulative_incidence(
         chosen,
         times,
@@ -89,9 +91,9 @@ def choose_patients(
             float(risk[rows[i]]),
             float(entry[i]),
             tables[i],
-            times[times >= entry[i]],
-            incidence[i][:, times >= entry[i]],
-            deviation[i][:, times >= entry[i]],
+            times[i],
+            incidence[i],
+            deviation[i],
         )
         for i, name in enumerate(PLACES)
     )
