@@ -21,7 +21,7 @@ fast: .venv/.installed
 test: .venv/.installed
 	$(BIN)/pytest -n 2 --dist loadgroup
 	@if $(BIN)/python -c "import sys, torch; sys.exit(not torch.cuda.is_available())"; \
-	then SURVTRACE_TEST_GPU=1 $(BIN)/pytest tests/test_cuda.py tests/ops; \
+	then SURVTRACE_TEST_GPU=1 $(BIN)/pytest tests/test_cuda.py tests/ops tests/laws/test_cutting.py; \
 	else echo "no GPU here: its kernels were interpreted, tests/test_cuda.py was skipped"; fi
 
 oldest: .venv-oldest/.installed

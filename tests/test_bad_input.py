@@ -106,6 +106,61 @@ def test_a_bad_outcome(refused, one_cause, change, message):
     refused(message, y=change(one_cause[1]))
 
 
+@pytest.fixture
+def two_rows_each(one_cause):
+    """Every subject's row cut in two: covariates, and an outcome with entry and id."""
+    X, y = one_cause
+    cut = pd.concat([y.assign(duration=y["duration"] / 2, entry=0.0, event=0), y])
+    cut["entry"] = cut["entry"].fillna(y["duration"] / 2)
+    cut["id"] = cut.index
+    return pd.concat([X, X], ignore_index=True), cut.reset_index(drop=True)
+
+
+def _at(y, name, value, row=7):
+    return y.assign(**{name: y[name].astype(object).where(y.index != row, value)})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda y: _at(y, "entry", 1e3),
+            r"before duration, both .*1 of 320 .*row 7, id 7: entry 1000",
+        ),
+        (lambda y: _at(y, "entry", -1.0), r"entry must be zero or more; 1 of 320 .*row 7, -1\.0"),
+        (lambda y: _at(y, "entry", np.nan), r"entry must be finite; 1 of 320 .*row 7, nan"),
+        (
+            lambda y: _at(y, "entry", 0.0, 167),
+            r"must not overlap; 1 pairs .*row 7 and row 167, id 7",
+        ),
+        (lambda y: y[::-1], r"in the order of time; 160 come before .*Sort the table"),
+        (
+            lambda y: _at(y, "event", 1),
+            r"the last row of its subject; 1 subjects .*row 7 and row 167",
+        ),
+        (lambda y: _at(y, "id", None), r"id is missing in 1 of 320 rows \(first: row 7\)"),
+        (lambda y: y.drop(columns="entry"), r"160 of 160 subjects have several rows .*pass entry="),
+    ],
+)
+def test_bad_rows_of_a_subject(two_rows_each, tiny, change, message):
+    X, y = two_rows_each
+    changed = change(y).infer_objects()
+    with pytest.raises(DataError, match=message):
+        SurvTRACE(**tiny).fit(X.loc[changed.index], changed)
+
+
+def test_gaps_between_rows_of_a_subject(two_rows_each, tiny):
+    X, y = two_rows_each
+    later = y["entry"] + 0.1 * (y["duration"] - y["entry"])
+    gaps = y.assign(entry=y["entry"].where(y["entry"] == 0, later))
+    settings = {**tiny, "mortality_weight": 0.0, "stay_weight": 0.0}
+    with pytest.warns(
+        DataWarning, match="160 of 160 subjects have gaps between their rows"
+    ) as told:
+        SurvTRACE(**settings).fit(X, gaps)
+    assert sum("gaps" in str(each.message) for each in told) == 1
+
+
 @pytest.mark.parametrize(
     ("labels", "question"),
     [

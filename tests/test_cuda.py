@@ -43,13 +43,17 @@ def test_auto_finds_it(cohort):
     assert est.network_.device.type == "cuda"
 
 
-def test_without_dropout_it_learns_what_the_cpu_learns(cohort):
+@pytest.mark.filterwarnings("ignore::survtrace.errors.DataWarning")  # of auxiliary tasks
+@pytest.mark.parametrize("share_of_time_unseen", [0.0, 0.5], ids=["from the start", "late entry"])
+def test_without_dropout_it_learns_what_the_cpu_learns(cohort, share_of_time_unseen):
     """On whole cohorts, since each kind of device shuffles in its own way."""
+    X, y = cohort
+    entry = np.where(np.arange(len(y)) % 2, share_of_time_unseen, 0.0) * y["duration"]
     quiet = {"token_dropout": 0.0, "head_dropout": 0.0, "batch_size": 600, "max_epochs": 20}
     settings = {**TINY, **quiet, "random_state": 0}
-    X = cohort[0]
+    y = y.assign(entry=entry)
     there, here = (
-        SurvTRACE(**settings, device=device).fit(*cohort).predict_cumulative_incidence(X, TIMES)
+        SurvTRACE(**settings, device=device).fit(X, y).predict_cumulative_incidence(X, TIMES)
         for device in ("cuda", "cpu")
     )
     np.testing.assert_allclose(there, here, atol=2e-3)
@@ -123,8 +127,11 @@ def network_and_cohort(width, hidden, n_heads, n_tokens, head_depth):
 
 
 @pytest.fixture(params=[(16, 16, 2, 18, 2), (32, 32, 4, 41, 1)], ids=str)
-def small(request):
-    return network_and_cohort(*request.param)
+def small(request, enter_late):
+    """Half of the subjects enter late."""
+    network, cohort, subjects = network_and_cohort(*request.param)
+    cohort = enter_late(cohort.to(torch.device("cpu"))).to(subjects.device)
+    return network, cohort, subjects
 
 
 def test_gradients_are_those_of_the_plain_form(small):

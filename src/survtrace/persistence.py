@@ -54,6 +54,8 @@ def save(est: SurvTRACE, path: str | Path) -> None:
     }
     if est.censoring_.at_risk is not None:
         arrays["censoring_at_risk"] = est.censoring_.at_risk
+    if est.censoring_.entered is not None:
+        arrays["censoring_entered"] = est.censoring_.entered
     _write_folder(
         Path(path),
         {
@@ -107,12 +109,13 @@ def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
     est.time_grid_ = tensors["time_grid"].numpy()
     est.score_times_ = tensors["score_times"].numpy()
     est.median_event_time_ = note["median_event_time"]
-    at_risk = tensors.get("censoring_at_risk")
+    at_risk, entered = (tensors.get(f"censoring_{name}") for name in ("at_risk", "entered"))
     est.censoring_ = CensoringSurvival(
         tensors["censoring_times"].numpy(),
         tensors["censoring_values"].numpy(),
         floor=note["censoring_floor"],
         at_risk=None if at_risk is None else at_risk.numpy(),
+        entered=None if entered is None else entered.numpy(),
     )
     est.history_ = pd.DataFrame(note["history"])
     est.card_ = note.get("card", {})

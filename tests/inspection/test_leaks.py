@@ -83,3 +83,11 @@ def test_a_handful_of_subjects_proves_nothing():
     few = Outcome(DURATION[:20], EVENT[:20], (1, 2))
     (finding,) = plan_columns(open_table({"a": DURATION[:20]}), few).findings
     assert finding.use == "numerical"
+
+
+def test_the_age_at_entry_is_no_copy_of_the_age_at_the_end():
+    age = RNG.uniform(40, 80, N)
+    by_age = Outcome(age + DURATION / 100, EVENT, (1, 2), entry=age)
+    for values, use in ((age, "numerical"), (by_age.duration, "left out")):
+        (finding,) = plan_columns(open_table({"a": values}), by_age).findings
+        assert (finding.use, finding.warnings) == (use, ())

@@ -10,13 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from survtrace import ops
+from survtrace.batch import Batch
 from survtrace.cohort.records import Layout
+from survtrace.losses.hazard import lived_through
 from survtrace.network.assembly import Network, Shape
 from survtrace.ops.cpu import operations as cpu
 from survtrace.tables.covariates.encoding import Encoded
 from survtrace.tables.outcome.outcome import Outcome
 from survtrace.tables.outcome.time_grid import StayScale
 from survtrace.training.flat_parameters import gather_parameters
+from survtrace.training.recalibration import count_events
 
 SHAPE = Shape(
     n_members=2,
@@ -158,13 +161,18 @@ def loss_and_gradient(form, batch, task_weight):
 
 def check(form, cohort, task_weight):
     outcome, encoded, weight, ips, times = cohort
-    whole = make_batch(outcome, encoded, weight, ips)
     pieces, row = cut(outcome, times)
+    whole = make_batch(outcome, encoded, weight, ips)
     again = make_batch(
         pieces, Encoded(encoded.rows[row], encoded.values[row]), weight[row], ips[row]
     )
-    expected = loss_and_gradient(form, whole, task_weight)
-    found = loss_and_gradient(form, again, task_weight)
+    assert_same(form, again, whole, task_weight)
+
+
+def assert_same(form, batch, other, task_weight):
+    """Two batches give the same losses and gradients, to rounding."""
+    found = loss_and_gradient(form, batch, task_weight)
+    expected = loss_and_gradient(form, other, task_weight)
     for name, a, b in zip(("losses", "survival loss", "gradient"), found, expected, strict=True):
         error = (a - b).norm() / (b.norm() + 1e-3)
         assert error < form.rounding, f"{name}: {error:.1e}"
@@ -182,6 +190,57 @@ def test_where_no_row_is_whole_auxiliary_tasks_change_as_little(form, cohort):
     check(form, cohort, ALL_TASKS)
 
 
+def add_empty_row(batch):
+    """Add a row that enters when it leaves and has no weight, as ends a list that is too short."""
+    n_rows = len(batch.event)
+    longer = Batch(*(column[[*range(n_rows), 0]] for column in batch))
+    longer.entry_interval[-1], longer.entry_fraction[-1] = batch.interval[0], batch.fraction[0]
+    weight = longer.weight * (n_rows + 1) / n_rows
+    weight[-1] = 0.0
+    return longer._replace(weight=weight)
+
+
+@pytest.mark.parametrize("form", [Plain, Processor])
+@given(cohort=cohorts())
+def test_an_empty_row_adds_nothing(form, cohort):
+    batch = make_batch(*cohort[:4])
+    assert_same(form, add_empty_row(batch), batch, ALL_TASKS)
+
+
+@pytest.mark.parametrize("form", [Plain, Processor])
+def test_where_all_have_the_same_covariates_hazards_become_events_over_exposure(form):
+    """In each interval, with late entries; as near as float32 lets the gradient vanish."""
+    rng = np.random.default_rng(7)
+    entry = rng.uniform(0.0, 5.0, 300)
+    duration = entry + rng.exponential(2.0, 300)
+    outcome = Outcome(duration, rng.integers(0, 3, 300), (1, 2), entry=entry)
+    same = Encoded(np.ones((300, 3), np.int32), np.ones((300, 3), np.float32))
+    batch = make_batch(outcome, same, np.full(300, N_SUBJECTS / 300), np.ones((300, 2)))
+    network, everybody = make_network(form.device), torch.arange(300).expand(2, -1).contiguous()
+    flat = gather_parameters(network)
+    survival_alone = torch.tensor(SURVIVAL_ALONE)
+
+    def loss():
+        out = torch.empty_like(flat.data)
+        parts = form.gradient(network, batch, everybody, survival_alone, out)
+        flat.grad = out
+        return parts.sum()
+
+    # The loss has too few digits to search along it at the end: last steps follow the gradient.
+    for search in ("strong_wolfe", None):
+        torch.optim.LBFGS(
+            [flat], max_iter=300, tolerance_grad=1e-7, tolerance_change=0, line_search_fn=search
+        ).step(loss)
+    ends = batch.entry_interval, batch.entry_fraction, batch.interval, batch.fraction
+    lived = lived_through(*ends, SHAPE.n_intervals).sum(0)
+    n_events = count_events(batch.interval, batch.event, torch.ones(300), 2, SHAPE.n_intervals)
+    logits = network.cause_logits(
+        batch.rows[:1].expand(2, 1, -1), batch.values[:1].expand(2, 1, -1)
+    )
+    hazard = torch.nn.functional.softplus(logits.detach()).squeeze(1)
+    torch.testing.assert_close(hazard, (n_events / lived).expand(2, -1, -1), rtol=1e-3, atol=1e-4)
+
+
 @settings(max_examples=2 * N_EXAMPLES)
 @given(cohort=cohorts())
 def test_a_gpu_keeps_the_law(gpu, cohort):
@@ -192,3 +251,10 @@ def test_a_gpu_keeps_the_law(gpu, cohort):
 @given(cohort=cohorts(all_late=True))
 def test_a_gpu_leaves_rows_that_are_not_whole_out_of_auxiliary_tasks(gpu, cohort):
     check(gpu, cohort, ALL_TASKS)
+
+
+@settings(max_examples=N_EXAMPLES)
+@given(cohort=cohorts())
+def test_an_empty_row_adds_nothing_on_a_gpu(gpu, cohort):
+    batch = make_batch(*cohort[:4])
+    assert_same(gpu, add_empty_row(batch), batch, ALL_TASKS)

@@ -2,7 +2,12 @@ import pytest
 import torch
 from torch.nn.functional import softplus
 
-from survtrace.losses.hazard import exposure, log_softplus, negative_log_likelihood
+from survtrace.losses.hazard import (
+    exposure,
+    lived_through,
+    log_softplus,
+    negative_log_likelihood,
+)
 
 
 def test_exposure_is_whole_before_partial_in_and_none_after():
@@ -88,3 +93,60 @@ def test_extreme_logits_give_a_finite_loss_and_gradient():
     loss.sum().backward()
     assert torch.isfinite(loss).all()
     assert torch.isfinite(logits.grad).all()
+
+
+def draw_late_entries(n_subjects=400, n_intervals=4):
+    """Exit, event and entry of each subject: interval and fraction of the entry come last."""
+    generator = torch.Generator().manual_seed(5)
+    ends = n_intervals * torch.rand(n_subjects, 2, generator=generator, dtype=torch.float64)
+    entry, end = ends.sort(dim=1).values.T
+    event = torch.randint(0, 3, (n_subjects,), generator=generator)
+    return end.long(), end.frac(), event, entry.long(), entry.frac()
+
+
+def test_a_subject_is_exposed_from_its_entry_to_its_exit():
+    entry, entry_fraction = torch.tensor([0, 1, 2, 2]), torch.tensor([0.0, 0.5, 0.25, 0.5])
+    interval, fraction = torch.tensor([1, 2, 2, 2]), torch.tensor([0.5, 0.25, 0.75, 0.5])
+    lived = lived_through(entry, entry_fraction, interval, fraction, 3)
+    assert lived.tolist() == [[1, 0.5, 0], [0, 0.5, 0.25], [0, 0, 0.5], [0, 0, 0]]
+
+
+def test_what_happened_before_entry_has_no_part_in_the_loss():
+    interval, fraction, event, entry, entry_fraction = draw_late_entries()
+    logits = torch.randn(400, 2, 4, dtype=torch.float64)
+    given = interval, fraction, event, entry, entry_fraction
+    loss = negative_log_likelihood(logits, *given)
+    before = torch.arange(4) < entry.unsqueeze(-1)
+    changed = torch.where(before.unsqueeze(-2), 7.0, logits)
+    torch.testing.assert_close(negative_log_likelihood(changed, *given), loss)
+
+
+def test_an_entry_at_the_first_cut_is_none():
+    interval, fraction, event, *_ = draw_late_entries()
+    logits, start = torch.randn(400, 2, 4, dtype=torch.float64), torch.zeros_like(interval)
+    loss = negative_log_likelihood(logits, interval, fraction, event)
+    late = negative_log_likelihood(logits, interval, fraction, event, start, start.to(fraction))
+    assert torch.equal(loss, late)
+
+
+def test_without_covariates_the_best_hazards_are_events_over_exposure():
+    """In each interval, with late entries as without."""
+    interval, fraction, event, entry, entry_fraction = draw_late_entries()
+    logits = torch.zeros(2, 4, dtype=torch.float64, requires_grad=True)
+    optimiser = torch.optim.LBFGS(
+        [logits], max_iter=200, tolerance_grad=1e-12, line_search_fn="strong_wolfe"
+    )
+
+    def loss():
+        optimiser.zero_grad()
+        everybody = logits.expand(400, 2, 4)
+        given = interval, fraction, event, entry, entry_fraction
+        total = negative_log_likelihood(everybody, *given).sum()
+        total.backward()
+        return total
+
+    optimiser.step(loss)
+    lived = lived_through(entry, entry_fraction, interval, fraction, 4).sum(0)
+    for cause in (1, 2):
+        n_events = torch.bincount(interval[event == cause], minlength=4)
+        torch.testing.assert_close(softplus(logits[cause - 1]), n_events / lived)

@@ -75,6 +75,17 @@ def test_a_weight_of_zero_takes_a_subject_out():
     torch.testing.assert_close(before, after)
 
 
+def test_a_row_that_is_not_whole_is_left_out_of_auxiliary_tasks_alone():
+    net, cohort = some_network(), some_cohort(6)
+    changed = cohort._replace(whole=torch.tensor([0.0, 1, 1, 1, 1, 1]))
+    without = cohort._replace(weight=changed.whole)
+    all_rows, found, left_out = (
+        parts_of(net, each, Tasks(1.0, 1.0, None)) for each in (cohort, changed, without)
+    )
+    torch.testing.assert_close(found[0], all_rows[0])
+    torch.testing.assert_close(found[1:], left_out[1:])
+
+
 def test_parts_are_weighted_and_annealed():
     net, cohort = some_network(), some_cohort(6)
     full = parts_of(net, cohort, Tasks(1.0, 1.0, None))

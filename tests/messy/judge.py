@@ -153,7 +153,7 @@ def _differences(table: Messy, answer: Answer) -> Iterator[str]:
     truth = _clean(table, answer)
     if _labels(answer.est) != _labels(truth.est):
         yield f"causes {list(answer.est.causes_)}, not {list(truth.est.causes_)}"
-    yield from _different_counts(table, answer.est)
+    yield from _different_counts(table, answer.est, truth.est)
     seen, clean = _columns(answer.est), _columns(truth.est)
     free = set(table.optional)
     if [name for name in seen if name not in free] != [name for name in clean if name not in free]:
@@ -181,10 +181,13 @@ def _columns(est: SurvTRACE) -> dict[str, tuple[str, Any]]:
     return {covariate.name: (covariate.kind, column) for covariate, column in pairs}
 
 
-def _different_counts(table: Messy, est: SurvTRACE) -> Iterator[str]:
+def _different_counts(table: Messy, est: SurvTRACE, clean: SurvTRACE) -> Iterator[str]:
     """The model card counts the censored, and gaps by covariate."""
     card = est.card_
-    if card["n_censored"] != (n := sum(event == 0 for event in table.event)):
+    n = sum(event == 0 for event in table.event)
+    if table.id is not None:  # of subjects, not of rows
+        n = clean.card_["n_censored"]
+    if card["n_censored"] != n:
         yield f"{card['n_censored']} censored, not {n}"
     for name, n in table.X.isna().sum().items():
         counted = card["n_missing"].get(name, 0)
@@ -217,6 +220,10 @@ _predicted: dict[tuple[str, str, str], np.ndarray] = {}
 def _clean(table: Messy, answer: Answer) -> Answer:
     """The same fit and predictions, from the clean table; each is made once."""
     X, y = table.X, pd.DataFrame({"event": list(table.event), "duration": table.duration})
+    if table.entry is not None:
+        y = y.assign(entry=table.entry)
+    if table.id is not None:
+        y = y.assign(id=table.id)
     new = X if table.clean_new is None else table.clean_new
     way = "command" if answer.predictions.ndim == 2 else "python"
     cohort = X.to_csv() + y.to_csv()

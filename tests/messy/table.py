@@ -26,6 +26,8 @@ class Messy:
         The clean table: covariates, events (0 is censored), durations.
     y
         The outcome, where the user passes one; else the frame's own columns are named.
+    entry, id
+        When observation of each row began and whose row it is, where the clean table says so.
     event_column
         The name of the column of events, in ``raw``.
     roles
@@ -54,6 +56,8 @@ class Messy:
     event: Sequence[Any]
     duration: Sequence[float]
     y: Any = None
+    entry: Sequence[float] | None = None
+    id: Sequence[Any] | None = None
     event_column: str = EVENT
     roles: Mapping[str, Any] = field(default_factory=dict)
     options: tuple[str, ...] = ()

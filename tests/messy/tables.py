@@ -8,6 +8,7 @@ from messy import (  # noqa: F401
     events,
     files,
     identifiers,
+    start_stop,
 )
 from messy.table import ENTRIES, Cohort, Entry, Messy
 

@@ -26,9 +26,14 @@ def fit_and_predict(settings, X, y):
     return est.history_[LOSSES].to_numpy(), est.predict_cumulative_incidence(X, times)
 
 
-@pytest.mark.parametrize("n_causes", [1, 2])
-def test_kernels_do_not_change_a_fit(settings, draw_cohort, n_causes, kernels_run, without_kernels):
+@pytest.mark.filterwarnings("ignore::survtrace.errors.DataWarning")  # of auxiliary tasks
+@pytest.mark.parametrize(("n_causes", "late"), [(1, False), (2, False), (2, True)])
+def test_kernels_do_not_change_a_fit(
+    settings, draw_cohort, n_causes, late, kernels_run, without_kernels
+):
     X, y = draw_cohort(200, n_causes)
+    if late:
+        y = y.assign(entry=np.where(X["age"] > 60, 0.5, 0.0) * y["duration"])
     assert X["size"].isna().any()
     assert {"sex", "stage"} <= set(X.columns)
     losses, incidence = fit_and_predict(settings, X, y)

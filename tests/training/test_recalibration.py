@@ -8,7 +8,7 @@ from survtrace import SurvTRACE
 from survtrace.cohort.batch_source import MemorySource
 from survtrace.cohort.prepare import prepare
 from survtrace.cohort.source import read_frame
-from survtrace.losses.hazard import exposure
+from survtrace.losses.hazard import lived_through
 from survtrace.network.assembly import Network
 from survtrace.training.fit import plan_training
 from survtrace.training.recalibration import count_events, recalibrate, recalibration_factors
@@ -29,18 +29,19 @@ def parts(three_causes, tiny):
     return network.eval(), ready
 
 
-def batch_source(ready, chunk=4096):
+def batch_source(ready, chunk=4096, change=lambda cohort: cohort):
     rows = ready.split.training, ready.split.validation
-    return MemorySource(ready.layout.tensors(ready.store), *rows, [1, 2], 32, chunk)
+    return MemorySource(change(ready.layout.tensors(ready.store)), *rows, [1, 2], 32, chunk)
 
 
 @torch.no_grad()
-def expected_and_observed(network, ready):
-    cohort = ready.layout.tensors(ready.store)
+def expected_and_observed(network, ready, change=lambda cohort: cohort):
+    cohort = change(ready.layout.tensors(ready.store))
     batch = cohort.take(torch.from_numpy(ready.split.training))
     logits = network.cause_logits(batch.rows, batch.values)
     hazard = torch.nn.functional.softplus(logits) * network.recalibration_factor
-    lived = exposure(batch.interval, batch.fraction, 3)
+    ends = batch.entry_interval, batch.entry_fraction, batch.interval, batch.fraction
+    lived = lived_through(*ends, 3) * batch.weight.unsqueeze(-1)
     expected = (hazard * lived.unsqueeze(2)).sum(1)
     return expected, count_events(batch.interval, batch.event, batch.weight, 3, 3)
 
@@ -55,6 +56,15 @@ def test_afterwards_expected_events_are_the_observed_ones(parts, chunk):
     recalibrate(network, batch_source(ready, chunk))
     expected, observed = expected_and_observed(network, ready)
     assert ((expected - observed).abs() <= 0.5).all()
+
+
+def test_a_subject_is_expected_to_have_events_from_its_entry_on(parts, enter_late):
+    network, ready = parts
+    recalibrate(network, batch_source(ready, change=enter_late))
+    expected, observed = expected_and_observed(network, ready, enter_late)
+    assert ((expected - observed).abs() <= 0.5).all()
+    from_start, _ = expected_and_observed(network, ready)
+    assert (from_start > expected).all()
 
 
 def test_it_forgets_an_earlier_factor(parts):

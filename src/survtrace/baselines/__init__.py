@@ -12,6 +12,9 @@
 ``search_space`` of a baseline holds the settings that a fair comparison tries. Where a method
 breaks a law of probability (SurvivalBoost's incidences may fall, FineGray's may sum to more than
 1), that is shown, not corrected.
+
+AalenJohansen, CoxPH and CauseSpecificCox take late entry and start-stop rows; every other one
+refuses them and says why. All predict from a landmark on (``conditional_after``).
 """
 
 from survtrace.baselines.aalen_johansen import AalenJohansen

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from survtrace.baselines.contract import Floats, OneCauseBaseline, in_chunks
+from survtrace.baselines.contract import Floats, OneCauseBaseline, by_landmark, in_chunks
 from survtrace.baselines.cox import CoxPH
 from survtrace.tables.covariates.covariates import open_table
-from survtrace.tables.outcome.outcome import Outcome, read_outcome
+from survtrace.tables.outcome.outcome import read_outcome
 
-LEAST_SURVIVAL = 1e-300  # whose logarithm is still finite
 CHUNK_NUMBERS = 4_000_000  # hazards held at a time
 
 
@@ -21,7 +21,7 @@ class CauseSpecific:
     """Fits one baseline per cause, the other causes taken as censored, and combines their hazards.
 
     The cumulative hazard of a cause is minus the logarithm of its baseline's survival; survival and
-    incidences then sum to 1.
+    incidences then sum to 1. Takes late entry and start-stop rows where the baseline does: `CoxPH`.
 
     Parameters
     ----------
@@ -70,31 +70,53 @@ class CauseSpecific:
         self.event_times_ = np.unique(event_times)
         self.estimators_ = [
             self.factory(**self.settings).fit(
-                X, Outcome(outcome.duration, (outcome.event == number).astype(np.int64), (label,))
+                X,
+                replace(outcome, event=(outcome.event == number).astype(np.int64), causes=(label,)),
             )
             for number, label in enumerate(outcome.causes, start=1)
         ]
         return self
 
-    def predict_cumulative_incidence(self, X: Any, times: ArrayLike, cause: Any = None) -> Floats:
-        """Shape (subject, cause, time), or (subject, time) for one cause."""
-        table, times = open_table(X), np.asarray(times, dtype=np.float64)
-        width = len(self.causes_) * (len(self.event_times_) + len(times))
-        chunks = in_chunks(table, max(1, min(1000, CHUNK_NUMBERS // width)))
-        incidence = np.concatenate([self._incidence(chunk, times) for chunk in chunks])
+    def predict_cumulative_incidence(
+        self,
+        X: Any,
+        times: ArrayLike,
+        cause: Any = None,
+        *,
+        conditional_after: ArrayLike | None = None,
+    ) -> Floats:
+        """Shape (subject, cause, time), or (subject, time) for one cause.
+
+        ``conditional_after``: a time, or one for each subject, at which it is known to be
+        event-free; the curve is then its future.
+        """
+        after = 0.0 if conditional_after is None else conditional_after
+        incidence = by_landmark(
+            self._incidence, open_table(X), np.asarray(times, dtype=np.float64), after
+        )
         return incidence if cause is None else incidence[:, self.causes_.index(cause)]
 
-    def predict_survival_function(self, X: Any, times: ArrayLike) -> Floats:
-        """Shape (subject, time)."""
-        return 1 - self.predict_cumulative_incidence(X, times).sum(axis=1)
+    def predict_survival_function(
+        self, X: Any, times: ArrayLike, *, conditional_after: ArrayLike | None = None
+    ) -> Floats:
+        """Shape (subject, time); ``conditional_after`` as for incidences."""
+        after = conditional_after
+        return 1 - self.predict_cumulative_incidence(X, times, conditional_after=after).sum(axis=1)
 
-    def _incidence(self, X: Any, times: Floats) -> Floats:
-        grid = self.event_times_[self.event_times_ <= times.max(initial=0.0)]
-        both = np.concatenate([grid, times])
-        survival = np.stack(
-            [est.predict_survival_function(X, both) for est in self.estimators_], axis=1
+    def _incidence(self, table: Any, times: Floats, after: float) -> Floats:
+        width = len(self.causes_) * (len(self.event_times_) + len(times))
+        chunks = in_chunks(table, max(1, min(1000, CHUNK_NUMBERS // width)))
+        return np.concatenate([self._chunk_incidence(chunk, times, after) for chunk in chunks])
+
+    def _chunk_incidence(self, X: Any, times: Floats, after: float) -> Floats:
+        grid = self.event_times_
+        grid = grid[(grid > after) & (grid <= times.max(initial=after))]
+        every = np.concatenate([grid, times, [after]])
+        hazard = np.stack(
+            [est.predict_cumulative_hazard_function(X, every) for est in self.estimators_], axis=1
         )
-        hazard = -np.log(np.maximum(survival, LEAST_SURVIVAL))
+        # Hazards since the landmark: survival until then may be too small for a float.
+        hazard = np.maximum(hazard[..., :-1] - hazard[..., -1:], 0.0)
         at_grid, at_times = hazard[..., : len(grid)], hazard[..., len(grid) :]
         return incidence_of_hazards(grid, at_grid, times, at_times)
 

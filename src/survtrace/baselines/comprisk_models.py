@@ -30,6 +30,7 @@ class CompetingRiskForest(Baseline):
     """
 
     search_space: ClassVar = {"min_samples_leaf": (3, 15, 50), "max_features": ("sqrt", 0.5)}
+    from_start_only: ClassVar = "comprisk counts everybody as at risk from 0 on"
 
     n_estimators: int = 200
     max_depth: int | None = 15
@@ -75,6 +76,10 @@ class FineGray(Baseline):
     """
 
     search_space: ClassVar = {"ridge": (1e-4, 1e-3, 1e-2, 1e-1)}
+    from_start_only: ClassVar = (
+        "comprisk's weights are for censoring, not for entry (Geskus 2011), and no covariate of "
+        "those who had the other event is known later"
+    )
 
     ridge: float = 1e-3
     max_iter: int = 1000
@@ -99,9 +104,12 @@ class FineGray(Baseline):
             cause=number, penalty="ridge", lambdas=[self.ridge], max_iter=self.max_iter
         )
 
-    def predict_survival_function(self, X: Any, times: ArrayLike) -> Floats:
-        """Shape (subject, time)."""
-        return np.maximum(super().predict_survival_function(X, times), 0.0)
+    def predict_survival_function(
+        self, X: Any, times: ArrayLike, *, conditional_after: ArrayLike | None = None
+    ) -> Floats:
+        """Shape (subject, time); ``conditional_after`` as for incidences."""
+        survival = super().predict_survival_function(X, times, conditional_after=conditional_after)
+        return np.maximum(survival, 0.0)
 
     def _incidence(self, design: Floats, times: Floats) -> Floats:
         chosen = design[:, self.columns_]

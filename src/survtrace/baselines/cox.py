@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
+from scipy import linalg, sparse
 
 from survtrace.baselines.contract import Floats, OneCauseBaseline
 from survtrace.errors import SettingError, TrainingError
@@ -18,12 +18,16 @@ from survtrace.tables.outcome.outcome import Outcome
 SEARCH = "search"
 RIDGES = (1000.0, 100.0, 10.0, 1.0, 0.1)  # largest first: each fit starts from the one before
 FOLDS = 3
+LARGEST_SCORE = 300.0
 MOST_STEPS, MOST_HALVINGS, SMALLEST_GAIN = 50, 30, 1e-10
 
 
 @dataclass(kw_only=True, eq=False)
 class CoxPH(OneCauseBaseline):
     """Linear proportional hazards with Breslow's baseline, for one cause.
+
+    Takes late entry and start-stop rows: who is at risk at a time is who has entered by then and
+    has not left, with the covariates of that time.
 
     Parameters
     ----------
@@ -41,6 +45,7 @@ class CoxPH(OneCauseBaseline):
     """
 
     search_space: ClassVar = {"ridge": (0.01, 1.0, 10.0, 100.0)}
+    from_start_only: ClassVar = None
 
     ridge: float | str = 1.0
     categorical: Sequence[str | int] | None = None
@@ -55,38 +60,56 @@ class CoxPH(OneCauseBaseline):
             search_ridge(design, outcome) if isinstance(self.ridge, str) else float(self.ridge)
         )
         self.coefficients_: Floats = likelihood.maximise(self.ridge_)
-        self.event_times_ = np.unique(outcome.duration[outcome.event > 0])
+        self.event_times_ = likelihood.event_times
         self.baseline_hazard_: Floats = likelihood.baseline_hazard(self.coefficients_)
 
     def _survival(self, design: Floats, times: Floats) -> Floats:
+        return np.exp(-self._hazard(design, times))
+
+    def _incidence_after(self, design: Floats, times: Floats, after: float) -> Floats:
+        hazard = self._hazard(design, np.append(times, after))
+        return -np.expm1(-np.maximum(hazard[:, :-1] - hazard[:, -1:], 0.0))[:, np.newaxis]
+
+    def _hazard(self, design: Floats, times: Floats) -> Floats:
         baseline = StepFunction(self.event_times_, self.baseline_hazard_).at(times)
-        with np.errstate(over="ignore"):  # an infinite hazard is a survival of 0
-            relative = np.exp(design @ self.coefficients_)[:, np.newaxis]
-            hazard = np.multiply(relative, baseline, out=np.zeros((len(design), len(times))),
-                                 where=baseline > 0)  # fmt: skip
-        return np.exp(-hazard)
+        # A finite hazard, so that differences of hazards are numbers; its survival is 0 anyway.
+        relative = np.exp(np.minimum(design @ self.coefficients_, LARGEST_SCORE))
+        return relative[:, np.newaxis] * baseline
 
 
 class PartialLikelihood:
     """Breslow's partial likelihood of one cause, its gradient and its curvature.
 
-    Subjects are kept by falling duration, so that the risk set of each is a leading part of the
-    arrays and every sum over it a cumulative sum.
+    A row is at risk at the event times after its entry, up to its duration. A sum over those at
+    risk is a cumulative sum over event times, from the last one back: of the rows that leave at
+    each, less those that had not entered before it.
+
+    Attributes
+    ----------
+    event_times
+        The distinct ones, rising.
     """
 
     def __init__(self, design: Floats, outcome: Outcome) -> None:
-        order = np.argsort(-outcome.duration, kind="stable")
-        duration = outcome.duration[order]
-        self.design, self.event = design[order], outcome.event[order] > 0
-        # Ties: everybody of the same duration is at risk. Last row of each risk set.
-        self.last_at_risk = np.searchsorted(-duration, -duration[self.event], side="right") - 1
+        self.design, self.event = design, outcome.event > 0
+        event_times = outcome.duration[self.event]
+        self.event_times, self.n_events = np.unique(event_times, return_counts=True)
+        entry = np.zeros(len(design)) if outcome.entry is None else outcome.entry
+        # At risk at the event times number first, ..., last - 1.
+        self.first = np.searchsorted(self.event_times, entry, side="right")
+        self.last = np.searchsorted(self.event_times, outcome.duration, side="right")
+        n_times, n_rows = len(self.event_times), len(design)
+        changes = np.repeat([1.0, -1.0], n_rows), np.concatenate([self.last, self.first])
+        rows = np.tile(np.arange(n_rows), 2)
+        changes_at = sparse.csr_matrix((changes[0], (changes[1], rows)), (n_times + 1, n_rows))
+        self.changes_at = changes_at[1:]  # 0: before the first event
         self.at_events = self.design[self.event].sum(axis=0)
 
     def value(self, coefficients: Floats) -> float:
         """Compute the logarithm of the partial likelihood."""
         score, top = self._scores(coefficients)
-        log_risk = np.log(np.cumsum(np.exp(score - top)))[self.last_at_risk] + top
-        return float(score[self.event].sum() - log_risk.sum())
+        log_risk = np.log(self._risk(np.exp(score - top))) + top
+        return float(score[self.event].sum() - self.n_events @ log_risk)
 
     def maximise(self, ridge: float, start: Floats | None = None) -> Floats:
         """Find the coefficients of the largest penalised likelihood by Newton's method."""
@@ -110,10 +133,8 @@ class PartialLikelihood:
     def baseline_hazard(self, coefficients: Floats) -> Floats:
         """Breslow's cumulative baseline hazard at each distinct event time, rising."""
         score, top = self._scores(coefficients)
-        risk = np.cumsum(np.exp(score - top))
-        ends, events = np.unique(self.last_at_risk, return_counts=True)
-        steps = np.exp(np.log(events) - np.log(risk[ends]) - top)
-        return np.asarray(np.cumsum(steps[::-1]))
+        risk = self._risk(np.exp(score - top))
+        return np.asarray(np.cumsum(np.exp(np.log(self.n_events) - np.log(risk) - top)))
 
     def _line_search(
         self, coefficients: Floats, step: Floats, value: float, ridge: float
@@ -133,20 +154,28 @@ class PartialLikelihood:
         """Gradient of the penalised likelihood, and minus its second derivative."""
         score, top = self._scores(coefficients)
         relative = np.exp(score - top)
-        ends, events = np.unique(self.last_at_risk, return_counts=True)
-        risk, followed = np.cumsum(relative)[ends], ends[-1] + 1
-        weighted = relative[:followed, np.newaxis] * self.design[:followed]
-        blocks = np.add.reduceat(weighted, np.r_[0, ends[:-1] + 1])
-        mean = np.cumsum(blocks, axis=0) / risk[:, np.newaxis]
-        # Hazard that each subject has gathered: the sum over the risk sets it belongs to.
-        gathered = np.cumsum((events / risk)[::-1])[::-1]
-        rows = np.searchsorted(ends, np.arange(len(relative)))
-        weight = relative * np.append(gathered, 0.0)[rows]
+        risk = self._risk(relative)
+        mean = self._at_risk(relative[:, np.newaxis] * self.design) / risk[:, np.newaxis]
+        # Hazard that each row has gathered: the sum over the event times at which it is at risk.
+        gathered = np.append(0.0, np.cumsum(self.n_events / risk))
+        weight = relative * (gathered[self.last] - gathered[self.first])
         curvature = (self.design * weight[:, np.newaxis]).T @ self.design
-        curvature -= (mean * events[:, np.newaxis]).T @ mean
+        curvature -= (mean * self.n_events[:, np.newaxis]).T @ mean
         curvature[np.diag_indices_from(curvature)] += ridge
-        gradient = self.at_events - events @ mean - ridge * coefficients
+        gradient = self.at_events - self.n_events @ mean - ridge * coefficients
         return gradient, curvature
+
+    def _at_risk(self, values: Floats) -> Floats:
+        """Sum values of the rows over those at risk at each event time."""
+        return np.asarray(np.cumsum((self.changes_at @ values)[::-1], axis=0)[::-1])
+
+    def _risk(self, relative: Floats) -> Floats:
+        """Sum relative hazards over those at risk; at least those of the rows that have the event.
+
+        Rows that enter later are subtracted, and little may be left of large sums.
+        """
+        own = np.bincount(self.last[self.event] - 1, relative[self.event], len(self.event_times))
+        return np.maximum(self._at_risk(relative), own)
 
     def _scores(self, coefficients: Floats) -> tuple[Floats, float]:
         score = self.design @ coefficients
@@ -157,8 +186,8 @@ def search_ridge(design: Floats, outcome: Outcome, ridges: Sequence[float] = RID
     """Choose a ridge by the cross-validated partial likelihood.
 
     A fold's contribution is the likelihood of all rows minus that of the rows without it, at
-    the coefficients learned without it. Events and censored are dealt out to folds in a fixed
-    random order.
+    the coefficients learned without it. Subjects with events and censored ones are dealt out to
+    folds in a fixed random order.
 
     Examples
     --------
@@ -168,10 +197,14 @@ def search_ridge(design: Floats, outcome: Outcome, ridges: Sequence[float] = RID
     >>> search_ridge(design, Outcome(duration, np.ones(200, dtype=np.int64), (1,)))
     1.0
     """
-    order = np.random.default_rng(0).permutation(len(outcome))
-    by_event = order[np.argsort(outcome.event[order], kind="stable")]
-    folds = np.zeros_like(outcome.event)
-    folds[by_event] = np.arange(len(outcome)) % FOLDS
+    subject = np.arange(len(outcome)) if outcome.id is None else outcome.id
+    _, subject = np.unique(subject, return_inverse=True)
+    event = np.zeros(subject.max() + 1, dtype=np.int64)
+    np.maximum.at(event, subject, outcome.event)
+    order = np.random.default_rng(0).permutation(len(event))
+    fold_of_subject = np.zeros_like(event)
+    fold_of_subject[order[np.argsort(event[order], kind="stable")]] = np.arange(len(event)) % FOLDS
+    folds = fold_of_subject[subject]
     whole = PartialLikelihood(design, outcome)
     gained = np.zeros(len(ridges))
     for fold in range(FOLDS):

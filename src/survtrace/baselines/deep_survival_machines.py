@@ -45,6 +45,7 @@ class DeepSurvivalMachines(Baseline):
         As for `PycoxNetwork`.
     """
 
+    from_start_only: ClassVar = "its densities are of the time from 0 to the event"
     search_space: ClassVar = {
         "family": ("weibull", "lognormal"),
         "n_components": (4, 6),

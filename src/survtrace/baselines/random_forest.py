@@ -35,6 +35,7 @@ class RandomSurvivalForest(OneCauseBaseline):
     """
 
     search_space: ClassVar = {"min_samples_leaf": (3, 15, 50), "max_features": ("sqrt", 0.5)}
+    from_start_only: ClassVar = "scikit-survival's trees count everybody as at risk from 0 on"
 
     n_estimators: int = 200
     min_samples_leaf: int = 15

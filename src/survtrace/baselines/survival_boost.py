@@ -30,6 +30,7 @@ class SurvivalBoost(Baseline):
     """
 
     search_space: ClassVar = {"learning_rate": (0.02, 0.05), "max_leaf_nodes": (10, 31)}
+    from_start_only: ClassVar = "hazardous asks what has happened to everybody by a time, from 0 on"
 
     n_iter: int = 100
     learning_rate: float = 0.05
@@ -51,8 +52,12 @@ class SurvivalBoost(Baseline):
         with seeded(self.random_state):
             self.booster_.fit(design, {"event": outcome.event, "duration": outcome.duration})
 
-    def predict_survival_function(self, X: Any, times: ArrayLike) -> Floats:
-        """Shape (subject, time); it may rise with time."""
+    def predict_survival_function(
+        self, X: Any, times: ArrayLike, *, conditional_after: ArrayLike | None = None
+    ) -> Floats:
+        """Shape (subject, time); it may rise with time. ``conditional_after`` as for incidences."""
+        if conditional_after is not None:
+            return super().predict_survival_function(X, times, conditional_after=conditional_after)
         return self._states(self.design_.matrix(X), np.asarray(times, dtype=np.float64))[:, 0]
 
     def _incidence(self, design: Floats, times: Floats) -> Floats:

@@ -48,7 +48,8 @@ def _mgus_age() -> Cohort:
     event = table["pstat"].where(progressed, 2 * table["death"])
     months = table["ptime"].where(progressed, table["futime"])
     X = covariates_of(table, ["dxyr", "hgb", "creat", "mspike"], ["sex"])
-    return X, _outcome(event, table["age"] + months / 12, table["age"])
+    # Months first: the same age then has the same bits, however it is reached.
+    return X, _outcome(event, (12 * table["age"] + months) / 12, table["age"])
 
 
 def _channing() -> Cohort:

@@ -137,6 +137,10 @@ def _of_duration(
         if step == 1:
             break
     straight = abs(np.corrcoef(values[rows], outcome.duration[rows])[0, 1])
+    if outcome.entry is not None and outcome.entry[rows].std() > 0:
+        # With age as the clock, the age at entry is nearly that at the end: known before, no leak.
+        if abs(np.corrcoef(values[rows], outcome.entry[rows])[0, 1]) >= straight:
+            return None
     if straight > 0.9999:
         return Leak("a copy of the duration, perhaps in another unit", certain=True)
     return Leak(f"ordered as the duration is (rank correlation {by_rank:.3f})", certain=False)

@@ -50,8 +50,8 @@ def make_network(cuda_device):
 def draw_subjects(cuda_device, enter_late):
     """Draw a cohort, half of it entering late, and which subjects each member sees."""
 
-    def draw(shape, n_subjects):
-        generator = torch.Generator().manual_seed(2)
+    def draw(shape, n_subjects, seed=2):
+        generator = torch.Generator().manual_seed(seed)
         n = n_subjects + 7
 
         def whole(most, *size):

@@ -1,5 +1,6 @@
 """Kernels of GPUs give what the plain forms give, to rounding."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -29,15 +30,15 @@ def network(request, make_network):
 
 @pytest.fixture
 def rounding(monkeypatch, cuda_device):
-    """How far gradients may be from the plain form's.
+    """How far gradients may be from the plain form's where factors of products are not rounded.
 
-    On a GPU factors of products are rounded to half precision, as in training. Interpreted, they
-    are not rounded at all.
+    In half precision, as in training, some draws could not be told from a fault: where the input of
+    a ReLU lies so near zero that rounding takes it across, the gradient jumps, by 12 % in one draw
+    of an H200. On a GPU each factor is therefore split in two; interpreted, "tf32" rounds nothing.
     """
-    if cuda_device.type == "cuda":
-        return 5e-2
-    monkeypatch.setattr(launches, "TRAINING", "tf32")
-    return 1e-5
+    on_gpu = cuda_device.type == "cuda"
+    monkeypatch.setattr(launches, "TRAINING", "tf32x3" if on_gpu else "tf32")
+    return 1e-4 if on_gpu else 1e-5
 
 
 @pytest.fixture
@@ -68,9 +69,16 @@ def plain_gradients(*given):
         return gradients(ops.gradient, *given)
 
 
+def errors(got, expected):
+    """How far each parameter's gradient is from the expected one, relative to its norm."""
+    return {
+        name: float((got[name] - tensor).norm() / (tensor.norm() + 1e-4))
+        for name, tensor in expected.items()
+    }
+
+
 def assert_close(got, expected, largest):
-    for name, tensor in expected.items():
-        error = (got[name] - tensor).norm() / (tensor.norm() + 1e-4)
+    for name, error in errors(got, expected).items():
         assert error < largest, f"{name}: {error:.1e}"
 
 
@@ -94,11 +102,15 @@ def test_many_subjects_take_several_programs_of_every_kernel(
     assert_close(gradients(cuda_kernels.gradient, network, cohort, subjects), expected, rounding)
 
 
-def test_in_half_precision_they_are_near(cuda_kernels, make_network, draw_subjects):
-    network = make_network().train()
-    cohort, subjects = draw_subjects(network.shape, 23)
-    expected = plain_gradients(network, cohort, subjects)
-    assert_close(gradients(cuda_kernels.gradient, network, cohort, subjects), expected, 5e-2)
+def test_in_half_precision_most_draws_are_near(cuda_kernels, make_network, draw_subjects):
+    """The median of five: in one draw of five a ReLU or SELU is taken across zero (`rounding`)."""
+    network, found = make_network(n_members=1).train(), []
+    for seed in range(5):
+        cohort, subjects = draw_subjects(network.shape, 23, seed)
+        expected = plain_gradients(network, cohort, subjects)
+        found.append(errors(gradients(cuda_kernels.gradient, network, cohort, subjects), expected))
+    for name in found[0]:
+        assert np.median([error[name] for error in found]) < 1e-2, name
 
 
 def test_values_too_large_for_half_precision_are_survived(
