@@ -154,7 +154,11 @@ def curves(y: Outcome, hazards: Any, seed: int) -> dict[str, list[Any]]:
     """Aalen-Johansen with a bootstrap interval, and the groups of a calibration curve."""
     drawn = bootstrap(_observed, y, n_resamples=100, random_state=seed)
     exact = float(incidence(POPULATION, [48.0]).mean())
-    found = {"observed incidence at 48": [(drawn.estimate, drawn.standard_error, drawn.low, drawn.high, exact)]}
+    found = {
+        "observed incidence at 48": [
+            (drawn.estimate, drawn.standard_error, drawn.low, drawn.high, exact)
+        ]
+    }
     predicted, everybody = incidence(hazards, [48.0])[:, 0], incidence(POPULATION, [48.0])[:, 0]
     curve = calibration_curve(y, predicted, 48.0, cause=1, groups=N_GROUPS)
     edges = np.quantile(predicted, np.arange(1, N_GROUPS) / N_GROUPS)
