@@ -200,3 +200,13 @@ def test_rows_of_a_subject_may_lie_in_any_chunk_of_a_file(
     monkeypatch.setattr(DiskSource.__init__, "__defaults__", (60,))
     in_parts = SurvTRACE(**{**settings, "batch_size": 16}).fit(*file)
     assert np.isfinite(in_parts.history_["validation_loss"]).all()
+
+
+def test_a_late_entry_is_scored_from_a_file_as_in_memory(one_cause, tiny, late_entry, stored):
+    X, y = one_cause[0], late_entry(one_cause[1])
+    settings = {**tiny, "mortality_weight": 0, "stay_weight": 0}
+    est = SurvTRACE(**settings).fit(X, y)
+    path, roles = stored(X, y, entry="entry")
+    assert est.score(path, roles) == pytest.approx(est.score(X, y), rel=1e-12)
+    est.save(path.with_name("est"))
+    assert load(path.with_name("est")).score(X, y) == est.score(X, y)
