@@ -22,7 +22,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 if TYPE_CHECKING:
     from survtrace.estimator import SurvTRACE
     from survtrace.persistence import load
+    from survtrace.tables.landmarks import landmark
     from survtrace.tables.outcome.outcome import Surv
+    from survtrace.tables.start_stop import to_start_stop
 
 __version__ = version("survtrace")
 __all__ = [
@@ -35,13 +37,17 @@ __all__ = [
     "SurvTRACE",
     "SurvtraceError",
     "TrainingError",
+    "landmark",
     "load",
+    "to_start_stop",
 ]
 
 ON_DEMAND = {
     "Surv": "survtrace.tables.outcome.outcome",
     "SurvTRACE": "survtrace.estimator",
+    "landmark": "survtrace.tables.landmarks",
     "load": "survtrace.persistence",
+    "to_start_stop": "survtrace.tables.start_stop",
 }
 
 

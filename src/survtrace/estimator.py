@@ -21,6 +21,7 @@ from survtrace.inference.predictor import Predictor, choose_device
 from survtrace.metrics.brier import integrated_brier_scores
 from survtrace.settings import check_settings, names_of_causes
 from survtrace.tables.covariates.encoding import Encoding
+from survtrace.tables.files.formats import read_table
 from survtrace.tables.outcome.outcome import require_same_subjects
 from survtrace.tables.outcome.pairing import read_scored
 from survtrace.tables.outcome.roles import is_path, read_roles
@@ -194,12 +195,14 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
             Parquet file or a folder of them, which may be larger than memory.
         y
             ``event`` (0, or the cause) and ``duration`` of the same subjects: `Surv`, a frame,
-            a mapping or a structured array. Or names of columns of X:
-            ``{"event": "cause", "duration": "months"}``, also ``"weight"`` and ``"drop"``; all
-            others are covariates. ``"censored"`` beside them names the labels that mean censored,
-            where the usual words (0, alive, lost, none, ...) do not.
+            a mapping or a structured array. Where observation began after 0, also ``entry``,
+            counted from the same origin as ``duration``; where covariates change, several rows of
+            a subject, each from its entry on, and ``id``. Or names of columns of X:
+            ``{"event": "cause", "duration": "months"}``, also ``"entry"``, ``"id"``, ``"weight"``
+            and ``"drop"``; all others are covariates. ``"censored"`` beside them names the labels
+            that mean censored, where the usual words (0, alive, lost, none, ...) do not.
         sample_weight
-            Weight of each subject in every loss.
+            Weight of each subject in every loss, the same in all its rows.
         eval_set
             ``(X, y)`` to stop by; by default each member draws its own from the table.
         """
@@ -209,14 +212,17 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
         """Minus the integrated Brier score, mean over causes: proper, and higher is better.
 
         Integrated between the 5 and 95 % quantiles of the training event times, weighted by the
-        training rows' censoring survival. ``y`` as in `fit`; with a path it names columns.
+        training rows' censoring survival. ``y`` as in `fit`; with a path it names columns. Subjects
+        with several rows have no such score: see `survtrace.landmark`.
         """
         predictor, more = self._predictor(), list[str]()
         times = self.censoring_.usable(self.score_times_)
         if is_path(X):
             roles = read_roles(y)
-            more = [roles.event, roles.duration]
-            y = {"event": roles.event, "duration": roles.duration, "censored": roles.censored}
+            more = list(roles.outcome)
+            y = {**{role: name for name, role in roles.outcome.items()}, "censored": roles.censored}
+            if roles.entry is not None:  # weights are then divided by their sum over all rows
+                X = read_table(X)[[*more, *self.feature_names_in_]]
 
         def score_rows(rows: Table, first: int) -> tuple[float, int]:
             covariates, outcome = read_scored(self, rows, y)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -24,7 +25,9 @@ from survtrace.metrics import (
     mean_incidence,
 )
 from survtrace.metrics.censoring import Ties, read_weights
-from survtrace.metrics.inputs import read_times
+from survtrace.metrics.inputs import read_subjects, read_times
+from survtrace.tables.covariates.covariates import open_table
+from survtrace.tables.landmarks import after_landmark, read_landmarks
 from survtrace.tables.outcome.outcome import Outcome, require_same_subjects
 from survtrace.tables.outcome.pairing import read_scored
 
@@ -52,11 +55,16 @@ def evaluate(
     y: Any,
     *,
     horizons: ArrayLike | None = None,
+    landmarks: ArrayLike | None = None,
     y_train: Any = None,
     n_resamples: int = 200,
     random_state: Any = 0,
 ) -> pd.DataFrame:
     """Score the incidence of each cause at some horizons.
+
+    With ``landmarks`` at each of them: subjects under observation then are predicted from what is
+    known of them at the landmark, and scored from it on. Start-stop rows, whose covariates change,
+    can be scored in no other way: no row is known at the beginning and holds to the end.
 
     Parameters
     ----------
@@ -66,10 +74,15 @@ def evaluate(
     X, y
         Subjects it has not learned from; on rows that it has there is a `LearnedRowsWarning`.
     horizons
-        When; by default the 25, 50 and 75 % quantiles of the scored subjects' event times.
+        When; by default the 25, 50 and 75 % quantiles of the scored subjects' event times. With
+        landmarks they are counted from the landmark: 5 is five years after it.
+    landmarks
+        Times, counted from the same origin as duration and entry, at which to predict; the
+        estimator's ``predict_cumulative_incidence`` must know ``conditional_after``.
     y_train
         Outcome whose censoring survival gives the IPCW weights, or a `CensoringSurvival`; by
-        default that of the rows the estimator learned from, which it remembers.
+        default that of the rows the estimator learned from, which it remembers. With landmarks, an
+        outcome of which those under observation at the landmark count; by default those scored.
     n_resamples, random_state
         Of the bootstrap behind the interval of ``observed``.
 
@@ -79,7 +92,9 @@ def evaluate(
         ``cause``, ``score``, ``horizon``, ``value``, ``low``, ``high``. By horizon: ``C``
         (cause-specific concordance), ``AUC``, ``Brier``, ``predicted`` (mean incidence) and
         ``observed`` (Aalen-Johansen's); once for each cause: ``IBS``, the Brier score integrated
-        between the 5 and 95 % quantiles of the training event times.
+        between the 5 and 95 % quantiles of the training event times. With landmarks there is a
+        first column ``landmark``, and the IBS is integrated between these quantiles of the scored
+        subjects' event times after it.
 
     Examples
     --------
@@ -94,6 +109,11 @@ def evaluate(
     X, outcome = read_scored(est, X, y)
     if hasattr(est, "card_"):  # a baseline's does not say whom it learned from
         warn_of_learned_rows(est, outcome)
+    drawn = {"n_resamples": n_resamples, "random_state": random_state}
+    if landmarks is not None:
+        trained = None if y_train is None else _training_outcome(est, y_train)
+        return score_landmarks(est, X, outcome, landmarks, horizons, trained, **drawn)
+    read_subjects(outcome, "a score table without landmarks")
     if y_train is None:
         y_train = est.censoring_
     elif not isinstance(y_train, CensoringSurvival):
@@ -104,7 +124,6 @@ def evaluate(
     times = np.concatenate([chosen, grid])
     incidence = est.predict_cumulative_incidence(X, times)
     require_same_subjects(len(incidence), outcome)
-    drawn = {"n_resamples": n_resamples, "random_state": random_state}
     return score_table(
         score_rows(outcome, incidence, times, est.causes_, chosen, grid, censoring, **drawn)
     )
@@ -116,6 +135,39 @@ def score_table(rows: Sequence[Row]) -> pd.DataFrame:
     return pd.DataFrame(plain, columns=list(Row._fields))
 
 
+def score_landmarks(
+    est: Any,
+    X: Any,
+    outcome: Outcome,
+    landmarks: ArrayLike,
+    horizons: ArrayLike | None,
+    trained: Outcome | None = None,
+    **drawn: Any,
+) -> pd.DataFrame:
+    """Score predictions at each landmark; see `evaluate`."""
+    table, tables = open_table(X), []
+    require_same_subjects(len(table), outcome)
+    for landmark in read_landmarks(landmarks, outcome).tolist():
+        rows, future = after_landmark(outcome, landmark)
+        earlier = None if trained is None else after_landmark(trained, landmark)[1]
+        censoring = read_weights(earlier, future).censoring
+        with _at_landmark(landmark):
+            chosen = default_horizons(future) if horizons is None else _checked(horizons, future)
+            grid = _integration_times(future, censoring)
+        times = np.concatenate([chosen, grid])
+        incidence = est.predict_cumulative_incidence(
+            table[rows.tolist(), :].to_native(), landmark + times, conditional_after=landmark
+        )
+        # As in a table without landmarks, weights from the scored rows count in standard errors.
+        weights = future if earlier is None else censoring
+        scored = score_table(
+            score_rows(future, incidence, times, est.causes_, chosen, grid, weights, **drawn)
+        )
+        scored.insert(0, "landmark", landmark)
+        tables.append(scored)
+    return pd.concat(tables, ignore_index=True)
+
+
 def score_rows(
     outcome: Outcome,
     incidence: Floats,
@@ -123,7 +175,7 @@ def score_rows(
     causes: Sequence[Any],
     horizons: Floats,
     grid: Floats,
-    censoring: CensoringSurvival,
+    censoring: CensoringSurvival | Outcome,
     *,
     scores: Collection[str] = SCORES,
     concordance: Callable[..., Score] = concordance_cause_specific,
@@ -144,7 +196,7 @@ def score_rows(
     horizons, grid
         When to score, and the times of the integrated Brier score; all among ``times``.
     censoring
-        Gives the IPCW weights.
+        Gives the IPCW weights: a censoring survival, or the outcome it is estimated from.
     scores
         Which of `SCORES`; C, AUC, Brier, predicted and observed by horizon, IBS once.
     concordance
@@ -203,6 +255,36 @@ def default_horizons(outcome: Outcome) -> Floats:
             "subjects of whom some had an event."
         )
     return np.unique(np.quantile(outcome.duration[outcome.event > 0], [0.25, 0.5, 0.75]))
+
+
+def _integration_times(outcome: Outcome, censoring: CensoringSurvival) -> Floats:
+    """A hundred times between the 5 and 95 % quantiles of the event times, where G is usable."""
+    first, last = np.quantile(outcome.duration[outcome.event > 0], [0.05, 0.95])
+    times = censoring.usable(np.unique(np.linspace(first, last, 100)))
+    if len(times) < 2:
+        raise DataError(
+            "the integrated Brier score needs events at two times or more that can be weighted; "
+            f"there are {len(times)}. Score more subjects."
+        )
+    return times
+
+
+def _training_outcome(est: Any, y_train: Any) -> Outcome:
+    if isinstance(y_train, CensoringSurvival):
+        raise DataError(
+            "with landmarks y_train must be an outcome, of which those under observation at each "
+            "landmark count; got a censoring survival. Pass the outcome of the training rows."
+        )
+    return read_scored(est, None, y_train)[1]
+
+
+@contextmanager
+def _at_landmark(landmark: float) -> Iterator[None]:
+    """Let an error say at which landmark it arose."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"at the landmark {landmark:g}, from which times count: {error}") from None
 
 
 def _checked(horizons: ArrayLike, outcome: Outcome) -> Floats:
