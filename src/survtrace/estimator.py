@@ -15,6 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from survtrace.cohort.file_source import FileSource, Source, require_streamable
 from survtrace.cohort.source import read_frame
+from survtrace.errors import DataError
+from survtrace.inference.landmark_score import landmark_brier_score
 from survtrace.inference.methods import CurveMethods
 from survtrace.inference.paths import Table
 from survtrace.inference.predictor import Predictor, choose_device
@@ -210,16 +212,27 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
 
         Integrated between the 5 and 95 % quantiles of the training event times, weighted by the
         training rows' censoring survival. ``y`` as in `fit`; with a path it names columns.
+
+        With entry, also of start-stop rows, it is the mean of such scores at two landmarks, the
+        10 and 50 % quantiles of the event times in ``y``: those under observation there are
+        predicted from what is known of them then, and scored from it on.
         """
         predictor, more = self._predictor(), list[str]()
         times = self.censoring_.usable(self.score_times_)
         if is_path(X):
             roles = read_roles(y)
+            if roles.entry is not None:
+                raise DataError(
+                    "the score of a table with entry compares all subjects under observation at a "
+                    "landmark; a file is read in chunks. Read it into a frame and pass that."
+                )
             more = [roles.event, roles.duration]
             y = {"event": roles.event, "duration": roles.duration, "censored": roles.censored}
 
         def score_rows(rows: Table, first: int) -> tuple[float, int]:
             covariates, outcome = read_scored(self, rows, y)
+            if outcome.entry is not None:
+                return landmark_brier_score(self, covariates, outcome), len(outcome)
             incidence, _ = predictor.curve(covariates, "incidence", times)
             require_same_subjects(len(incidence), outcome)
             losses = integrated_brier_scores(

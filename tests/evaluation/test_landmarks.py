@@ -153,8 +153,8 @@ def test_errors_say_at_which_landmark():
         evaluate(FixedHazards(), rows, ROLES, landmarks=[5.0], horizons=[90.0], **QUICK)
     with pytest.raises(DataError, match="nobody is at 90"):
         evaluate(FixedHazards(), rows, ROLES, landmarks=[90.0])
+    none = rows.assign(event=np.where(rows["duration"] > 5, 0, rows["event"]))
     with pytest.raises(DataError, match=r"at the landmark .*: scores need at least one event"):
-        none = rows.assign(event=np.where(rows["duration"] > 5, 0, rows["event"]))
         evaluate(FixedHazards(), none, ROLES, landmarks=[5.0])
 
 
