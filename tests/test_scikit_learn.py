@@ -77,8 +77,9 @@ def test_cross_validation_by_a_scorer(three_causes, tiny, scorer):
     assert np.isfinite(scores).all()
 
 
+@pytest.mark.filterwarnings("ignore::survtrace.DataWarning")
 def test_start_stop_rows_are_cross_validated_by_subject(tiny):
-    X, y = make_changing_cohort(180, random_state=0)
+    X, y = make_changing_cohort(180, proportions=(0.5, 0.3), random_state=0)
     est = SurvTRACE(**{**tiny, "stay_weight": 0.0, "mortality_weight": 0.0})
     how = {"cv": GroupKFold(3), "groups": y["id"], "error_score": "raise"}
     scores = cross_val_score(est, X, y, **how)

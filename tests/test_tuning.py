@@ -80,7 +80,7 @@ def test_an_unknown_space_is_refused(one_cause, tmp_path):
 
 
 def test_rows_of_a_subject_stay_on_one_side_of_every_fold():
-    _, y = make_changing_cohort(60, random_state=0)
+    _, y = make_changing_cohort(60, proportions=(0.5, 0.3), random_state=0)
     folds = tuning.inner_folds(y, 3, random_state=0)
     held_out = [set(y["id"].iloc[rows]) for _, rows in folds]
     for (learn, held), subjects in zip(folds, held_out, strict=True):
@@ -100,7 +100,7 @@ def test_folds_of_ordinary_tables_are_those_of_scikit_learn(one_cause):
 
 
 def test_start_stop_rows_are_searched_by_their_score_at_landmarks(tmp_path):
-    X, y = make_changing_cohort(150, random_state=0)
+    X, y = make_changing_cohort(150, proportions=(0.5, 0.3), random_state=0)
     fixed = {**FIXED, "stay_weight": 0.0, "mortality_weight": 0.0}
     best = tuning.tune(X, y, tmp_path, space="paper", n_trials=1, n_folds=2, fixed=fixed)
     assert best["hidden"] == 8

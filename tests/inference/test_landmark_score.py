@@ -14,7 +14,7 @@ from survtrace.tables.outcome.outcome import read_outcome
 @pytest.fixture(scope="module")
 def changing(tiny):
     """Fitted to start-stop rows of some subjects; the rows of others."""
-    X, y = make_changing_cohort(400, random_state=0)
+    X, y = make_changing_cohort(400, proportions=(0.5, 0.3), random_state=0)
     learned = y["id"] < 250
     est = SurvTRACE(**{**tiny, "stay_weight": 0.0, "mortality_weight": 0.0})
     return est.fit(X[learned], y[learned]), X[~learned], y[~learned]
