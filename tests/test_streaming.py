@@ -128,3 +128,28 @@ def test_every_piece_is_counted(fitted_three, csv, tmp_path):
     counted = []
     predict_file(fitted_three, csv, tmp_path / "o.csv", [8], n_rows=100, advance=counted.append)
     assert counted == [100, 100, 40]
+
+
+@pytest.mark.parametrize("n_rows", [1, 37, 1000])
+def test_the_time_after_a_column_is_the_same_in_pieces_of_any_size(
+    fitted_three, three_causes, tmp_path, n_rows
+):
+    X = three_causes[0][:80]
+    now = np.linspace(0.0, 4.0, 80)
+    X.assign(now=now).to_csv(tmp_path / "new.csv", index=False)
+    question = {"after": "now", "from_after": True, "causes": False, "n_rows": n_rows}
+    predict_file(fitted_three, tmp_path / "new.csv", tmp_path / "out.csv", [1, 3], **question)
+    found = read_table(tmp_path / "out.csv")
+    assert list(found) == ["survival_+1", "survival_+3"]
+    asked = {"times": now[:, None] + [1, 3], "conditional_after": now}
+    np.testing.assert_array_equal(
+        found.to_numpy(), fitted_three.predict_survival_function(X, **asked)
+    )
+
+
+def test_a_row_without_the_time_to_go_on_from_is_named(fitted_three, three_causes, tmp_path):
+    three_causes[0].assign(now=[None, *[1.0] * 239]).to_csv(tmp_path / "new.csv", index=False)
+    with pytest.raises(
+        DataError, match=r"'now' .*in every row; 1 of 240 have none \(first: row 0\)"
+    ):
+        predict_file(fitted_three, tmp_path / "new.csv", tmp_path / "out.csv", [8], after="now")

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from survtrace.cohort.file_source import FileSource, Source, require_streamable
 from survtrace.cohort.source import read_frame
-from survtrace.errors import DataError
 from survtrace.inference.landmark_score import landmark_brier_score
 from survtrace.inference.methods import CurveMethods
 from survtrace.inference.paths import Table
@@ -23,6 +22,7 @@ from survtrace.inference.predictor import Predictor, choose_device
 from survtrace.metrics.brier import integrated_brier_scores
 from survtrace.settings import check_settings, names_of_causes
 from survtrace.tables.covariates.encoding import Encoding
+from survtrace.tables.files.formats import read_table
 from survtrace.tables.outcome.outcome import require_same_subjects
 from survtrace.tables.outcome.pairing import read_scored
 from survtrace.tables.outcome.roles import is_path, read_roles
@@ -196,12 +196,14 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
             Parquet file or a folder of them, which may be larger than memory.
         y
             ``event`` (0, or the cause) and ``duration`` of the same subjects: `Surv`, a frame,
-            a mapping or a structured array. Or names of columns of X:
-            ``{"event": "cause", "duration": "months"}``, also ``"weight"`` and ``"drop"``; all
-            others are covariates. ``"censored"`` beside them names the labels that mean censored,
-            where the usual words (0, alive, lost, none, ...) do not.
+            a mapping or a structured array. Where observation began after 0, also ``entry``,
+            counted from the same origin as ``duration``; where covariates change, several rows of
+            a subject, each from its entry on, and ``id``. Or names of columns of X:
+            ``{"event": "cause", "duration": "months"}``, also ``"entry"``, ``"id"``, ``"weight"``
+            and ``"drop"``; all others are covariates. ``"censored"`` beside them names the labels
+            that mean censored, where the usual words (0, alive, lost, none, ...) do not.
         sample_weight
-            Weight of each subject in every loss.
+            Weight of each subject in every loss, the same in all its rows.
         eval_set
             ``(X, y)`` to stop by; by default each member draws its own from the table.
         """
@@ -221,13 +223,10 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
         times = self.censoring_.usable(self.score_times_)
         if is_path(X):
             roles = read_roles(y)
-            if roles.entry is not None:
-                raise DataError(
-                    "the score of a table with entry compares all subjects under observation at a "
-                    "landmark; a file is read in chunks. Read it into a frame and pass that."
-                )
-            more = [roles.event, roles.duration]
-            y = {"event": roles.event, "duration": roles.duration, "censored": roles.censored}
+            more = list(roles.outcome)
+            y = {**{role: name for name, role in roles.outcome.items()}, "censored": roles.censored}
+            if roles.entry is not None:  # a landmark compares all who are under observation then
+                X = read_table(X)[[*more, *self.feature_names_in_]]
 
         def score_rows(rows: Table, first: int) -> tuple[float, int]:
             covariates, outcome = read_scored(self, rows, y)

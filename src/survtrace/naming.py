@@ -111,10 +111,12 @@ def default_cause_name(label: Any) -> str:
     return label if isinstance(label, str) else f"cause {label}"
 
 
-def column_names(kind: str, times: ArrayLike, causes: Sequence[Any] = ()) -> list[str]:
+def column_names(
+    kind: str, times: ArrayLike, causes: Sequence[Any] = (), mark: str = ""
+) -> list[str]:
     """Name the columns of predictions: by cause (where there are any), then by time.
 
-    A time is written with as many digits as tell it from every other.
+    A time is written with as many digits as tell it from every other, behind a ``mark``.
 
     Examples
     --------
@@ -126,10 +128,10 @@ def column_names(kind: str, times: ArrayLike, causes: Sequence[Any] = ()) -> lis
     points = np.atleast_1d(np.asarray(times, dtype=np.float64))
     labels = [np.format_float_positional(time, trim="-") for time in points]
     states = [f"{kind}_{cause}" for cause in causes] or [kind]
-    return [f"{state}_{label}" for state in states for label in labels]
+    return [f"{state}_{mark}{label}" for state in states for label in labels]
 
 
-def state_names(times: ArrayLike, causes: Sequence[Any]) -> list[str]:
+def state_names(times: ArrayLike, causes: Sequence[Any], mark: str = "") -> list[str]:
     """Name the columns of all states: event-free at each time, then each cause at each time.
 
     Examples
@@ -137,8 +139,8 @@ def state_names(times: ArrayLike, causes: Sequence[Any]) -> list[str]:
     >>> state_names([12], ["heart", "other"])
     ['survival_12', 'incidence_heart_12', 'incidence_other_12']
     """
-    of_causes = column_names("incidence", times, causes) if causes else []
-    return [*column_names("survival", times), *of_causes]
+    of_causes = column_names("incidence", times, causes, mark) if causes else []
+    return [*column_names("survival", times, mark=mark), *of_causes]
 
 
 def prediction_frame(

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from survtrace.errors import DataError, row_name
 from survtrace.estimator import SurvTRACE
 from survtrace.inference.paths import answer_chunks, read_rows
 from survtrace.inference.times import read_times
@@ -28,6 +29,8 @@ def predict_file(
     keep: Sequence[str] = (),
     causes: bool = True,
     std: bool = False,
+    after: float | str | None = None,
+    from_after: bool = False,
     reading: Reading | None = None,
     n_rows: int = N_ROWS,
     advance: Callable[[int], None] = lambda n_rows: None,
@@ -48,13 +51,19 @@ def predict_file(
     out
         The same kinds of file; ``-`` writes CSV to standard output.
     times
-        When to predict.
+        When to predict, counted from the same origin as the durations of the fit.
     keep
         Columns of the table to copy in front, such as identifiers.
     causes
         Also the incidence of each cause.
     std
         Also the standard deviations between members; missing if there is only one.
+    after
+        A time at which the subject of each row is known to be event-free, or the column that has
+        one for each (its age now, say): what is predicted is what happens from then on.
+    from_after
+        Whether ``times`` count from there: 10 is then ten years from now, in a column such as
+        ``survival_+10``.
     reading
         What is known of how the table's file is written.
     n_rows
@@ -79,8 +88,10 @@ def predict_file(
     ...     list(pd.read_csv(f"{folder}/out.csv"))[:3]
     ['survival_12', 'survival_60', 'incidence_1_12']
     """
-    rows = read_rows(table, est.encoding_, verbatim=keep, reading=reading, n_rows=n_rows)
-    question = {"times": times, "keep": keep, "causes": causes, "std": std}
+    more = [after] if isinstance(after, str) else []
+    rows = read_rows(table, est.encoding_, more, verbatim=keep, reading=reading, n_rows=n_rows)
+    question: dict[str, Any] = {"times": times, "keep": keep, "causes": causes, "std": std}
+    question |= {"after": after, "from_after": from_after}
     return write_answers(est, rows, out, question, advance=advance)
 
 
@@ -111,12 +122,33 @@ def answer(
     keep: Sequence[str] = (),
     causes: bool = True,
     std: bool = False,
+    after: float | str | None = None,
+    from_after: bool = False,
 ) -> pd.DataFrame:
     """The probabilities of some rows as columns, behind the columns to keep."""
     X = as_learned(est.encoding_, rows[est.encoding_.names.tolist()])
-    distinct = list(dict.fromkeys(np.atleast_1d(times).tolist()))
-    points, _ = read_times(distinct, est.time_grid_, "constant")
+    distinct = np.array(list(dict.fromkeys(np.atleast_1d(times).tolist())), dtype=np.float64)
+    starts = _starts(rows, after)
+    asked = distinct
+    if from_after and starts is not None:
+        asked = distinct + (starts[:, None] if np.ndim(starts) else starts)
+    points, _ = read_times(asked, est.time_grid_, "constant", starts)
     kind, labels = ("states", est.causes_) if causes else ("survival", [])
-    mean, deviation = est._predictor().curve(X, kind, points, with_std=std)
-    frame = prediction_frame(X, state_names(points, labels), mean, deviation)
-    return pd.concat([rows[[*keep]], frame], axis=1)
+    mean, deviation = est._predictor().curve(X, kind, points, after=starts, with_std=std)
+    names = state_names(distinct, labels, mark="+" if from_after else "")
+    return pd.concat([rows[[*keep]], prediction_frame(X, names, mean, deviation)], axis=1)
+
+
+def _starts(rows: pd.DataFrame, after: float | str | None) -> NDArray[np.float64] | None:
+    """When the subject of each row is known to be event-free, from a column or for all."""
+    if not isinstance(after, str):
+        return None if after is None else np.asarray(after, dtype=np.float64)
+    starts: NDArray[np.float64] = pd.to_numeric(rows[after], errors="coerce").to_numpy(np.float64)
+    bad = ~(np.isfinite(starts) & (starts >= 0))
+    if bad.any():
+        raise DataError(
+            f"column {after!r} must have a time of zero or more in every row; {bad.sum()} of "
+            f"{len(bad)} have none (first: {row_name(np.flatnonzero(bad)[0])}). Correct or drop "
+            "these rows."
+        )
+    return starts

@@ -85,6 +85,22 @@ def test_a_worker_killed_in_mid_epoch_changes_nothing(
     assert [name.partition("-")[0] for name in left] == ["fit"], "the records are gone"
 
 
+def test_start_stop_rows_are_learned_from_alike(
+    cluster, settings, three_causes, cut, tmp_path, monkeypatch
+):
+    """In memory and from files, whose chunks cut through subjects."""
+    monkeypatch.setattr(estimator, "FileSource", partial(FileSource, chunk_rows=64))
+    settings = {**settings, "mortality_weight": 0, "stay_weight": 0, "max_epochs": 2}
+    rows, parts = cut(*three_causes)
+    rows.assign(**parts).to_parquet(tmp_path / "t.parquet")
+    roles = {name: name for name in ("event", "duration", "entry", "id")}
+    for table in ((rows, parts), (tmp_path / "t.parquet", roles)):
+        alone = SurvTRACE(**settings).fit(*table)
+        est = fit(SurvTRACE(**settings), *table, n_workers=2, storage=tmp_path / "storage")
+        assert_same(est, alone, three_causes[0])
+        assert est.has_start_stop_
+
+
 @pytest.mark.parametrize("change", [{"n_workers": 0}, {"cpus_per_worker": 0}])
 def test_a_worker_needs_a_processor(one_cause, tiny, change):
     with pytest.raises(SettingError, match=r"at least one worker, with a CPU; got"):

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from survtrace import ops
+from survtrace import SurvTRACE, ops
 from survtrace.batch import Batch
 from survtrace.cohort.records import Layout
 from survtrace.losses.hazard import lived_through
@@ -239,6 +239,24 @@ def test_where_all_have_the_same_covariates_hazards_become_events_over_exposure(
     )
     hazard = torch.nn.functional.softplus(logits.detach()).squeeze(1)
     torch.testing.assert_close(hazard, (n_events / lived).expand(2, -1, -1), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_cutting_rows_does_not_change_a_fit_by_kernels(
+    three_causes, tiny, cut, late_entry, late, kernels_run
+):
+    """Of full batches without dropout; auxiliary tasks know whole rows alone and are left out."""
+    quiet = ("token_dropout", "head_dropout", "mortality_weight", "stay_weight", "unknown_steps")
+    sizes = {"width": 16, "hidden": 32, "batch_size": 10_000, "max_epochs": 10}
+    X, y = three_causes
+    y = late_entry(y) if late else y
+    fits = [
+        SurvTRACE(**{**tiny, **sizes, **dict.fromkeys(quiet, 0)}).fit(*table)
+        for table in ((X, y), cut(X, y))
+    ]
+    assert kernels_run.trained == 20
+    found, expected = (est.predict_cumulative_incidence(X, est.time_grid_[1:]) for est in fits)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 @settings(max_examples=2 * N_EXAMPLES)

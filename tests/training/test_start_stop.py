@@ -1,9 +1,14 @@
 """Rows that begin late or are cut: a fit counts subjects and their time, not rows."""
 
+from functools import partial
+
 import numpy as np
+import pandas as pd
 import pytest
 
-from survtrace import SurvTRACE, load
+from survtrace import SurvTRACE, estimator, load
+from survtrace.cohort.disk_source import DiskSource
+from survtrace.cohort.file_source import FileSource
 from survtrace.errors import DataError, DataWarning, SettingError
 from survtrace.settings import IPS_FORMS
 from survtrace.tables.outcome.outcome import Outcome
@@ -114,7 +119,7 @@ def test_weights_of_subjects_are_those_of_all_their_rows(one_cause, tiny, cut):
 
 
 def test_the_rows_of_one_subject_alone_are_refused(one_cause, tiny):
-    X, y = one_cause
+    X, _ = one_cause
     ends = np.arange(1.0, 161.0)
     lone = Outcome(ends, (ends == 160).astype(int), (1,), entry=ends - 1, id=np.zeros(160, int))
     with pytest.raises(DataError, match="two subjects; all 160 rows have the same id"):
@@ -149,3 +154,59 @@ def test_a_fit_of_cut_rows_goes_on_where_it_was_killed(one_cause, tiny, cut, tmp
     other = parts.assign(id=np.arange(len(parts)))  # the same rows, each a subject of its own
     with pytest.raises(SettingError, match="holds a fit of other data"):
         SurvTRACE(**{**settings, **folder, "max_epochs": 4}).fit(rows, outcome(other))
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """A function of a table and its outcome that writes a file and tells its columns' roles."""
+
+    def store(X, y, **roles):
+        path = tmp_path / f"{len(X)}.parquet"
+        pd.concat([X.reset_index(drop=True), y.reset_index(drop=True)], axis=1).to_parquet(path)
+        return path, {"event": "event", "duration": "duration", **roles}
+
+    return store
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_cutting_rows_of_a_file_does_not_change_a_fit(
+    three_causes, tiny, cut, late_entry, stored, late, monkeypatch
+):
+    monkeypatch.setattr(estimator, "FileSource", partial(FileSource, chunk_rows=50))
+    X, y = three_causes
+    y = late_entry(y) if late else y
+    settings = {**tiny, **FULL_BATCH}
+    est = SurvTRACE(**settings).fit(X, y)
+    rows, parts = cut(X, y)
+    again = SurvTRACE(**settings).fit(*stored(rows, parts, entry="entry", id="id"))
+    assert_same_fit(again, est)
+    assert again.card_["n_subjects"] == 240
+    assert again.has_start_stop_
+    assert again.entry_ == est.entry_ or not late
+
+
+def test_rows_of_a_subject_may_lie_in_any_chunk_of_a_file(
+    one_cause, tiny, cut, stored, monkeypatch
+):
+    rows, parts = cut(*one_cause)
+    id = parts["id"].to_numpy()
+    apart = np.argsort(np.sort(np.random.default_rng(1).random(len(id)) + id) - id)
+    rows, parts = rows.iloc[apart], parts.iloc[apart]
+    settings = {**tiny, **FULL_BATCH}
+    est = SurvTRACE(**settings).fit(rows, parts)
+    monkeypatch.setattr(estimator, "FileSource", partial(FileSource, chunk_rows=50))
+    file = stored(rows, parts, entry="entry", id="id")
+    assert_same_fit(SurvTRACE(**settings).fit(*file), est)
+    monkeypatch.setattr(DiskSource.__init__, "__defaults__", (60,))
+    in_parts = SurvTRACE(**{**settings, "batch_size": 16}).fit(*file)
+    assert np.isfinite(in_parts.history_["validation_loss"]).all()
+
+
+def test_a_late_entry_is_scored_from_a_file_as_in_memory(one_cause, tiny, late_entry, stored):
+    X, y = one_cause[0], late_entry(one_cause[1])
+    settings = {**tiny, "mortality_weight": 0, "stay_weight": 0}
+    est = SurvTRACE(**settings).fit(X, y)
+    path, roles = stored(X, y, entry="entry")
+    assert est.score(path, roles) == pytest.approx(est.score(X, y), rel=1e-12)
+    est.save(path.with_name("est"))
+    assert load(path.with_name("est")).score(X, y) == est.score(X, y)

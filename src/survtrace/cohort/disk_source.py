@@ -19,7 +19,7 @@ from survtrace.cohort.batch_source import (
 )
 from survtrace.cohort.records import Layout
 from survtrace.cohort.scratch_file import RecordStore
-from survtrace.cohort.validation import ValidationSplit
+from survtrace.cohort.validation import ValidationSplit, padded
 
 ROWS_IN_MEMORY = 2**18
 Job = TypeVar("Job")
@@ -40,7 +40,8 @@ class DiskSource:
     seeds and the epoch alone, so that a resumed fit goes on in the same order. All batches have one
     size, and all parts one length, filled up with subjects nobody meets, so that a step can be
     recorded. Of each part the subjects that do not fill a batch of every member are left out of an
-    epoch, other ones each time.
+    epoch, other ones each time. Where subjects have several rows, the lists of members that have
+    fewer rows of a part than others are filled up with the empty row.
     """
 
     def __init__(
@@ -60,6 +61,8 @@ class DiskSource:
         self.first = np.cumsum([0, *sizes]).tolist()
         self.n_parts = -(-sum(sizes) // rows_in_memory)
         self.length = min(-(-len(sizes) // self.n_parts) * max(sizes), sum(sizes))
+        if split.id is not None:
+            self.length += 1  # there is always an empty row at the end
         rows_per_subject = split.rows_per_subject
         self.n_training = round(split.n_training * rows_per_subject)
         self.n_validation = split.n_validation * rows_per_subject
@@ -72,9 +75,12 @@ class DiskSource:
         seeds = [self.seeds[member] for member in members]
 
         def read(part: Part) -> EpochChunk | None:
+            rows = [np.flatnonzero(~marks) for marks in self._held_out(part, members)]
+            if self.split.id is not None:
+                rows = list(padded(rows, empty=self.length - 1))
             order = [
-                shuffled(torch.from_numpy(np.flatnonzero(~marks)), [seed, 2, epoch, part.number])
-                for seed, marks in zip(seeds, self._held_out(part, members), strict=True)
+                shuffled(torch.from_numpy(each), [seed, 2, epoch, part.number])
+                for seed, each in zip(seeds, rows, strict=True)
             ]
             n_rows = min(map(len, order))
             if n_rows == 0:
@@ -88,7 +94,8 @@ class DiskSource:
         """Give each member its validation subjects, each once.
 
         Members hold out equally many subjects of the table but not of a part: those that others
-        have no match for wait for the next part.
+        have no match for wait for the next part. In the last part, lists of rows are filled up
+        with the empty row.
         """
         waiting = [np.empty(0, dtype=np.int64) for _ in members]
         records = np.empty(0, self.layout.dtype)
@@ -100,6 +107,9 @@ class DiskSource:
                 for before, marks in zip(waiting, self._held_out(part, members), strict=True)
             ]
             records = np.concatenate([records, self.store.read(part.chunks)])
+            if part.number == self.n_parts - 1:
+                subjects = list(padded(subjects, empty=len(records)))
+                records = np.append(records, np.zeros(1, records.dtype))
             n_rows = min(map(len, subjects))
             now = np.stack([rows[:n_rows] for rows in subjects])
             met, order = np.unique(now, return_inverse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,16 @@ from survtrace.tables.outcome.censoring_labels import (
     label_numbers,
     read_meaning,
 )
-from survtrace.tables.outcome.outcome import read_labels, read_outcome, shifted, warn_of_empty
+from survtrace.tables.outcome.outcome import (
+    Outcome,
+    read_labels,
+    read_outcome,
+    shifted,
+    warn_of_empty,
+    warn_of_entry,
+)
 from survtrace.tables.outcome.roles import Roles
+from survtrace.tables.outcome.subject_rows import RowsInChunks, SubjectRows
 
 CHUNK_ROWS = 16_384
 
@@ -34,13 +43,15 @@ CHUNK_ROWS = 16_384
 class FileSource:
     """A Parquet file, or a folder of them, and what its columns are.
 
-    ``causes`` are known after a scan; ``zero_duration`` is then a number where it was "shift".
+    ``causes`` are known after a scan; ``zero_duration`` is then a number where it was "shift", and
+    ``observed`` tells when each row began and whose it is, where that is not 0 and its own.
     """
 
     path: Path
     roles: Roles
     zero_duration: str | float = "raise"
     causes: tuple[Any, ...] | None = None
+    observed: SubjectRows | None = None
     chunk_rows: int = CHUNK_ROWS
     evaluation: None = None
 
@@ -55,20 +66,26 @@ class FileSource:
         return None if self.roles.weight is None else f"column {self.roles.weight!r}"
 
     def scan(self, end: float | None = None) -> OutcomeScan:
-        """Read the two columns of the outcome: who is censored, before a covariate is read.
+        """Read the columns of the outcome: who is censored, before a covariate is read.
 
         Of each row a code of its label is kept, and whether its duration is 0 or after ``end``:
-        four bytes, so that validation subjects can be drawn over the whole table.
+        four bytes, so that validation subjects can be drawn over the whole table. Where rows have
+        an entry or an id, all times and ids are kept, to check the rows of each subject.
         """
         self._require_covariates()
-        names = [self.roles.event, self.roles.duration]
+        roles = self.roles
+        names, rows = list(roles.outcome), RowsInChunks()
+        has_rows = roles.entry is not None or roles.id is not None
+        durations, weights = [np.empty(0)], [np.empty(0)]
         counts, numbers_of, smallest = LabelCounts(), dict[Any, int](), inf
         read = [(np.empty(0, np.uint16), np.empty(0, bool), np.empty(0, bool))]
         with readable(self.path):
             require_columns(parquet_columns(self.path), names)
+            if has_rows and roles.weight is not None:
+                names.append(roles.weight)
             for number, table in enumerate(parquet_chunks(self.path, names, self.chunk_rows)):
                 first_row = number * self.chunk_rows
-                found = read_labels(self._outcome(table), self.roles.censored, first_row)
+                found = read_labels(self._outcome(table), roles.censored, first_row)
                 counts |= found.counts
                 if len(counts) > 100 * MOST_CAUSES:
                     break  # an identifier, which is refused below
@@ -77,15 +94,22 @@ class FileSource:
                 code = np.array(places, dtype=np.uint16)[found.codes]
                 read.append((code, found.duration == 0, late))
                 smallest = min(smallest, found.duration[found.duration > 0].min(initial=inf))
-        meaning = read_meaning(counts, self.roles.censored, name=self.roles.event)
+                if has_rows:
+                    rows.add(found.id, found.entry, found.duration, code)
+                    durations.append(found.duration)
+                    weights.append(self._weight(table, first_row))
+        meaning = read_meaning(counts, roles.censored, name=roles.event)
         codes, at_zero, late = (np.concatenate(parts) for parts in zip(*read, strict=True))
-        event = np.array(label_numbers(list(numbers_of), meaning), dtype=np.uint8)[codes]
+        event_of_code = np.array(label_numbers(list(numbers_of), meaning), dtype=np.uint8)
+        event = event_of_code[codes]
         followed = ~(at_zero & (event == 0))
         self._require_subjects(followed)
         ends = range(self.chunk_rows, len(event), self.chunk_rows)
         moved = shifted(smallest) if self.zero_duration == "shift" else self.zero_duration
-        return OutcomeScan(
-            replace(self, causes=meaning.causes, zero_duration=moved),
+        label_of = None if roles.id is None else partial(self._label, roles.id)
+        observed = rows.finish(event_of_code > 0, label_of) if has_rows else None
+        scan = OutcomeScan(
+            replace(self, causes=meaning.causes, zero_duration=moved, observed=observed),
             meaning.causes,
             meaning.censored,
             event[followed],
@@ -93,6 +117,14 @@ class FileSource:
             [int(chunk.sum()) for chunk in np.split(followed, ends)],
             n_whole=int(followed.sum()),
         )
+        if observed is None:
+            return scan
+        duration = np.concatenate(durations)
+        if not isinstance(moved, str):
+            duration[at_zero] = moved
+        outcome = Outcome(duration, event, meaning.causes, meaning.censored, **observed._asdict())
+        warn_of_entry(outcome)
+        return scan.knowing(outcome.take(followed), np.concatenate(weights)[followed])
 
     def chunks(self, span: range | None = None) -> Iterator[Chunk]:
         """Read all rows in order, or those of some chunks; outcomes as in `read_outcome`."""
@@ -101,13 +133,17 @@ class FileSource:
             tables = parquet_chunks(self.path, columns, self.chunk_rows, span)
             for number, table in enumerate(tables, start=span.start if span else 0):
                 first_row = number * self.chunk_rows
-                outcome = read_outcome(
-                    self._outcome(table),
+                outcome = read_outcome(  # entry and id were read in the scan, over all chunks
+                    self._outcome(table.select([self.roles.event, self.roles.duration])),
                     causes=self.causes,
                     censored=self.roles.censored,
                     zero_duration=self.zero_duration,
                     first_row=first_row,
                 )
+                if self.observed is not None:
+                    place = slice(first_row, first_row + len(outcome))
+                    here: Any = [None if one is None else one[place] for one in self.observed]
+                    outcome = replace(outcome, **dict(zip(SubjectRows._fields, here, strict=True)))
                 rows = np.flatnonzero(~outcome.is_empty)
                 weight = self._weight(table, first_row)[rows]
                 covariates = nw.from_native(table.select(self.roles.covariates(columns)))
@@ -136,18 +172,26 @@ class FileSource:
             warn_of_empty(len(followed) - n_subjects, len(followed), first)
 
     def _outcome(self, table: Any) -> Any:
-        """The two columns of the outcome under their usual names."""
+        """The columns of the outcome that a table has, under their usual names."""
         import pyarrow
 
-        kind = table.schema.field(self.roles.duration).type
-        if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
-            raise DataError(
-                f"duration must be a number in a file that is read in blocks; column "
-                f"{self.roles.duration!r} holds {kind}. Write it as numbers, or read the table "
-                "into memory."
-            )
-        y = table.select([self.roles.event, self.roles.duration])
-        return y.rename_columns(["event", "duration"])
+        named = {k: v for k, v in self.roles.outcome.items() if k in table.column_names}
+        for column, role in named.items():
+            kind = table.schema.field(column).type
+            is_text = pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)
+            if is_text and role in ("duration", "entry"):
+                raise DataError(
+                    f"{role} must be a number in a file that is read in blocks; column "
+                    f"{column!r} holds {kind}. Write it as numbers, or read the table into memory."
+                )
+        return table.select(list(named)).rename_columns(list(named.values()))
+
+    def _label(self, column: str, row: int) -> Any:
+        """Read the id of a row again, to name it in an error."""
+        chunk = row // self.chunk_rows
+        span = range(chunk, chunk + 1)
+        table = next(iter(parquet_chunks(self.path, [column], self.chunk_rows, span)))
+        return table.column(0)[row % self.chunk_rows].as_py()
 
     def _weight(self, table: Any, first_row: int) -> NDArray[np.float64]:
         if self.roles.weight is None:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from survtrace.batch import Batch
+from survtrace.batch import INTEGER_COLUMNS, Batch, no_entry
 from survtrace.cohort.scratch_file import Records
 from survtrace.tables.covariates.encoding import Encoded, Encoding, Scale
 from survtrace.tables.outcome.outcome import Outcome
@@ -18,12 +18,7 @@ from survtrace.tables.outcome.time_grid import StayScale, end_follow_up, locate
 
 Columns = dict[str, NDArray[Any]]
 # The types of tensors; every column that is not named here holds floats.
-TYPES: dict[str, Any] = {
-    "rows": np.int32,
-    "interval": np.int64,
-    "event": np.int64,
-    "entry_interval": np.int64,
-}
+TYPES: dict[str, Any] = {"rows": np.int32, **dict.fromkeys(INTEGER_COLUMNS, np.int64)}
 
 
 @dataclass(frozen=True)
@@ -66,16 +61,13 @@ class Layout:
     def tensors(self, columns: Columns) -> Batch:
         """Columns as the tensors of a batch; those that are missing are the same for everybody."""
         n_subjects = len(columns["event"])
-        ones, zeros = np.ones(n_subjects), np.zeros(n_subjects)
         constant = {
-            "weight": ones,
-            "ips": np.ones((n_subjects, self.n_causes)),
-            "entry_interval": zeros,
-            "entry_fraction": zeros,
-            "whole": ones,
+            "weight": torch.ones(n_subjects),
+            "ips": torch.ones(n_subjects, self.n_causes),
+            **no_entry(n_subjects),
         }
-        typed = _typed({**constant, **columns})
-        return Batch(**{name: torch.from_numpy(column) for name, column in typed.items()})
+        given = {name: torch.from_numpy(column) for name, column in _typed(columns).items()}
+        return Batch(**{**constant, **given})
 
     def with_empty_row(self, columns: Columns) -> Columns:
         """Add the row that fills up lists of rows: it has no exposure and weighs nothing."""

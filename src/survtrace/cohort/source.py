@@ -14,6 +14,7 @@ from survtrace.cohort.subjects import (
     Subjects,
     one_row_each,
     require_same_weight,
+    require_subjects,
     spread_of_entry,
     subjects_of,
 )
@@ -93,6 +94,17 @@ class OutcomeScan(NamedTuple):
     entry: tuple[float, float, float] | None = None
     subjects: Subjects | None = None
 
+    def knowing(self, outcome: Outcome, weight: NDArray[np.float64]) -> OutcomeScan:
+        """Add what entries and ids tell; refuse one subject alone, and two weights of one."""
+        subjects = subjects_of(outcome)
+        if subjects is not None:
+            require_subjects(weight, subjects, self.source.weight_name or "the table")
+        return self._replace(
+            n_whole=int(np.count_nonzero(outcome.is_whole)),
+            entry=spread_of_entry(outcome, subjects),
+            subjects=subjects,
+        )
+
     @property
     def n_subjects(self) -> int:
         """How many subjects there are, whatever the number of their rows."""
@@ -125,18 +137,10 @@ class FrameSource:
     def scan(self, end: float | None) -> OutcomeScan:
         """Tell what is known of the outcomes."""
         outcome = self.chunk.outcome
-        subjects = subjects_of(outcome)
-        return OutcomeScan(
-            self,
-            outcome.causes,
-            outcome.censored,
-            outcome.event,
-            is_late=outcome.duration > (np.inf if end is None else end),
-            sizes=[len(outcome)],
-            n_whole=int(np.count_nonzero(outcome.is_whole)),
-            entry=spread_of_entry(outcome, subjects),
-            subjects=subjects,
-        )
+        is_late = outcome.duration > (np.inf if end is None else end)
+        labels, n_rows = (outcome.causes, outcome.censored), len(outcome)
+        scan = OutcomeScan(self, *labels, outcome.event, is_late, [n_rows], n_whole=n_rows)
+        return scan.knowing(outcome, self.chunk.weight)
 
     def chunks(self, span: range | None = None) -> Iterator[Chunk]:
         """Give the only chunk."""
@@ -175,7 +179,6 @@ def read_frame(
     followed = np.flatnonzero(informative(outcome))
     if len(followed) < len(outcome):
         table, outcome, weight = table[followed], outcome.take(followed), weight[followed]
-    _require_subjects(subjects_of(outcome), weight)
     evaluation = None if eval_set is None else _read_evaluation(eval_set, outcome, zero_duration)
     beside = read_roles(y).named if names_columns(y) else []
     weight_name = None if given.sample_weight is None else "sample_weight of the training rows"
@@ -199,16 +202,6 @@ def checked_weight(sample_weight: ArrayLike | None, n_subjects: int) -> NDArray[
             f"{n_subjects} subjects, not all zero; got shape {weight.shape}."
         )
     return weight
-
-
-def _require_subjects(subjects: Subjects | None, weight: NDArray[np.float64]) -> None:
-    """Refuse the rows of one subject alone, and rows of one subject with different weights."""
-    if subjects is not None:
-        if subjects.n < 2:
-            raise DataError(
-                f"fit needs at least two subjects; all {len(weight)} rows have the same id."
-            )
-        require_same_weight(weight, subjects, "sample_weight")
 
 
 def _read_evaluation(eval_set: Any, trained_on: Outcome, zero_duration: str) -> Chunk:

@@ -84,6 +84,15 @@ def spread_of_entry(
     return float(entry.min()), float(np.median(entry)), float(entry.max())
 
 
+def require_subjects(weight: NDArray[np.float64], subjects: Subjects, name: str) -> None:
+    """Refuse the rows of one subject alone, and rows of one subject with different weights."""
+    if subjects.n < 2:
+        raise DataError(
+            f"fit needs at least two subjects; all {len(weight)} rows have the same id."
+        )
+    require_same_weight(weight, subjects, name)
+
+
 def require_same_weight(weight: NDArray[np.float64], subjects: Subjects, name: str) -> None:
     """Refuse sample weights that differ between the rows of one subject."""
     first = np.zeros(subjects.n)

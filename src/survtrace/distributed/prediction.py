@@ -32,6 +32,8 @@ def predict_files(
     keep: Sequence[str] = (),
     causes: bool = True,
     std: bool = False,
+    after: float | str | None = None,
+    from_after: bool = False,
     n_rows: int = N_ROWS,
     n_workers: int = 2,
     cpus_per_worker: int = 1,
@@ -50,7 +52,7 @@ def predict_files(
         A Parquet file or a folder of them, which all machines see.
     out
         A new folder for Parquet files, which all machines see. It appears whole at the end.
-    times, keep, causes, std, n_rows
+    times, keep, causes, std, after, from_after, n_rows
         As in `survtrace.streaming.predict_file`.
     n_workers, cpus_per_worker, use_gpu
         Processes that predict, the CPUs of each, and whether each gets a GPU.
@@ -67,12 +69,14 @@ def predict_files(
     """
     require_workers(n_workers, cpus_per_worker)
     est = model if isinstance(model, SurvTRACE) else load(model)
-    columns = list(dict.fromkeys([*keep, *map(str, est.feature_names_in_)]))
+    more = [after] if isinstance(after, str) else []
+    columns = list(dict.fromkeys([*keep, *map(str, est.feature_names_in_), *more]))
     source = _checked(table, columns)
     staff = Workers(n_workers, cpus_per_worker, gpus=1 if use_gpu else 0)
     n_cpus, n_gpus = n_workers * cpus_per_worker, n_workers * staff.gpus
     with cluster(n_cpus, n_gpus), new_folder(_require_new(Path(out))) as home:
-        question = {"times": times, "keep": [*keep], "causes": causes, "std": std}
+        question: dict[str, Any] = {"times": times, "keep": [*keep], "causes": causes, "std": std}
+        question |= {"after": after, "from_after": from_after}
         spans = spans_of(source, n_rows, n_workers)
         est.save(home / MODEL)
         arguments = home, source, columns, n_rows, question

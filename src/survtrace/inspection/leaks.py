@@ -137,9 +137,11 @@ def _of_duration(
         if step == 1:
             break
     straight = abs(np.corrcoef(values[rows], outcome.duration[rows])[0, 1])
-    if outcome.entry is not None and outcome.entry[rows].std() > 0:
-        # With age as the clock, the age at entry is nearly that at the end: known before, no leak.
-        if abs(np.corrcoef(values[rows], outcome.entry[rows])[0, 1]) >= straight:
+    # With age as the clock, the age at entry is nearly that at the end: known before, no leak.
+    entry = None if outcome.entry is None else outcome.entry[rows]
+    if entry is not None and entry.std() > 0:
+        by_entry = abs(np.corrcoef(values[rows], entry)[0, 1])
+        if by_entry >= straight:
             return None
     if straight > 0.9999:
         return Leak("a copy of the duration, perhaps in another unit", certain=True)

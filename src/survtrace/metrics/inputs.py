@@ -63,10 +63,15 @@ def read_subjects(y: Any, score: str) -> Outcome:
     """
     outcome = read_outcome(y)
     if outcome.goes_on is not None and outcome.goes_on.any():
-        raise DataError(
+        seen = (
             f"{score} needs one row for each subject, predicted from what is known at its start; "
             f"y has {len(outcome)} start-stop rows of {(~outcome.goes_on).sum()} subjects, whose "
-            f"later rows know what came after. {WAY_OUT}"
+            "later rows know what came after."
+        )
+        raise DataError(
+            f"{seen} {WAY_OUT}",
+            in_command=f"{seen} Score those under observation at a time S from S on: survtrace "
+            "evaluate MODEL TABLE --landmark S.",
         )
     return outcome
 

@@ -89,7 +89,7 @@ def test_a_covariate_is_used_where_the_user_says_so(survtrace, table):
 
 def test_fit_holds_out_subjects_and_evaluate_knows_the_columns(survtrace, table, small, tmp_path):
     out, held_out = tmp_path / "m", tmp_path / "m-held-out.csv"
-    options = ("--hold-out", "0.25", "--out", out, *small)
+    options = ("--hold-out", "0.25", "--time-name", "age", "--out", out, *small)
     ended = survtrace("fit", table, *OUTCOME, *WHOSE, *options)
     assert ended.code == 0, ended.err
     rows = read_table(held_out)
@@ -99,9 +99,27 @@ def test_fit_holds_out_subjects_and_evaluate_knows_the_columns(survtrace, table,
     assert est.card_["table"]["entry"] == "since"
     assert est.card_["table"]["id"] == "patient"
     assert "since" not in est.feature_names_in_
+    assert est.time_name == "age"
     assert "--entry since, --id patient" in flat(survtrace("info", out).out)
     predicted = survtrace("predict", out, held_out, "--times", "2")
     assert (predicted.code, predicted.err.count("warning")) == (0, 0)
+
+
+def test_several_rows_of_a_subject_are_scored_at_landmarks(survtrace, table, small, tmp_path):
+    out, held_out = tmp_path / "m", tmp_path / "m-held-out.csv"
+    options = ("--hold-out", "0.4", "--time-unit", "years", "--out", out, *small)
+    assert survtrace("fit", table, *OUTCOME, *WHOSE, *options).code == 0
+    code, _, err = survtrace("evaluate", out, held_out)
+    assert code == 2
+    assert "evaluate MODEL TABLE --landmark S" in flat(err)
+    arguments = ("evaluate", out, held_out, "--landmark", "1,2", "--horizons", "2")
+    code, shown, err = survtrace(*arguments)
+    assert (code, err) == (0, "")
+    assert "Scores on 96 subjects" in shown
+    assert "landmark" in shown
+    found = pd.DataFrame(json.loads(survtrace(*arguments, "--json").out))
+    assert set(found["landmark"]) == {1.0, 2.0}
+    assert set(found["horizon"].dropna()) == {2.0}
 
 
 def test_a_table_without_the_column_of_entry_is_asked_about(survtrace, table, small, tmp_path):
@@ -112,7 +130,8 @@ def test_a_table_without_the_column_of_entry_is_asked_about(survtrace, table, sm
     code, _, err = survtrace("evaluate", out, plain, "--horizons", "2")
     assert code == 2
     assert "was fitted with --entry since" in flat(err)
-    assert survtrace("evaluate", out, plain, "--horizons", "2", "--entry", "none").code == 0
+    options = ("--horizons", "2", "--entry", "none", "--train", plain)
+    assert survtrace("evaluate", out, plain, *options).code == 0
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,35 @@ def test_predict_writes_identifiers_and_probabilities(
     np.testing.assert_array_equal(found[causes].to_numpy(), incidence.reshape(240, 6))
 
 
+@pytest.mark.parametrize("times", ["+2,+3.5", "3,4.5"])
+def test_predict_answers_for_the_time_after_a_time(
+    survtrace, model, table, tmp_path, fitted_three, three_causes, times
+):
+    out, names = tmp_path / "p.csv", [f"survival_{each}" for each in times.split(",")]
+    options = ("--times", times, "--out", out, "--survival-only")
+    assert survtrace("predict", model, table, *options, "--after", "1").code == 0
+    survival = fitted_three.predict_survival_function(
+        three_causes[0], [3, 4.5], conditional_after=1.0
+    )
+    np.testing.assert_allclose(read_table(out)[names].to_numpy(), survival, rtol=1e-12)
+
+
+def test_predict_answers_for_the_time_after_that_of_each_row(
+    survtrace, model, patients, tmp_path, fitted_three, three_causes
+):
+    since = np.linspace(0, 4, len(patients))
+    patients.assign(seen=since).to_parquet(tmp_path / "t.parquet")
+    options = ("--times", "+2,+3", "--after", "seen", "--out", tmp_path / "p.csv")
+    ended = survtrace("predict", model, tmp_path / "t.parquet", *options)
+    assert ended.code == 0, ended.err
+    found = read_table(tmp_path / "p.csv")
+    assert list(found)[:3] == ["survival_+2", "survival_+3", "incidence_1_+2"]
+    incidence = fitted_three.predict_cumulative_incidence(
+        three_causes[0], since[:, None] + [2, 3], conditional_after=since
+    )
+    np.testing.assert_allclose(found.to_numpy()[:, 2:], incidence.reshape(240, 6), rtol=1e-12)
+
+
 def test_predict_works_in_a_pipe(survtrace, model, table, monkeypatch, fitted_three, three_causes):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(table.read_bytes())))
     code, out, err = survtrace("--quiet", "predict", model, "-", "--times", "8", "--survival-only")
@@ -70,6 +99,12 @@ def test_a_warning_is_one_line(survtrace, model, table, tmp_path):
         (("--times", "8", "--out", "p.xls"), "a table must end in one of"),
         (("--times", "8", "--id", "patients"), "did you mean 'patient'?"),
         (("--times", "8", "--json"), "pass --out"),
+        (("--times", "+8"), "--times with a + count from --after, all of them or none"),
+        (("--times", "+8,9", "--after", "2"), "--times with a + count from --after"),
+        (("--times", "8", "--after", "9"), "--times must be later than --after 9"),
+        (("--times", "8", "--after", "-2"), "--after must be a time of zero or more"),
+        (("--times", "8", "--after", "ages"), "did you mean 'age'?"),
+        (("--times", "8", "--after", "patient"), "a time of zero or more in every row; 240 of 240"),
     ],
 )
 def test_mistakes_are_named(survtrace, model, table, options, words):

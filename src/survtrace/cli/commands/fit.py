@@ -84,6 +84,10 @@ def fit(
     time_unit: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Unit of durations, such as months.")
     ] = None,
+    time_name: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="What time is, where not that since 0: such as age."),
+    ] = None,
     cause_name: Annotated[
         list[str] | None,
         typer.Option(metavar="LABEL=TEXT", help="How to call a cause; repeatable."),
@@ -123,7 +127,7 @@ def fit(
     from survtrace.cohort.file_source import needs_whole_table
 
     chosen = gather_settings(config, settings or [], seed)
-    chosen |= _named(how, time_unit, cause_name, chosen)
+    chosen |= _named(how, time_unit, time_name, cause_name, chosen)
     require_free_model(out, force=force, inputs=[table, config, how.columns])
     columns = how.outcome
     began = time.perf_counter()
@@ -223,6 +227,7 @@ def _rows_in_memory(
 def _named(
     how: TableOptions,
     time_unit: str | None,
+    time_name: str | None,
     cause_names: Sequence[str] | None,
     chosen: dict[str, Any],
 ) -> dict[str, Any]:
@@ -234,6 +239,8 @@ def _named(
         found["columns"] = dictionary
     if time_unit is not None:
         found["time_unit"] = time_unit
+    if time_name is not None:
+        found["time_name"] = time_name
     if cause_names:
         pairs = [each.partition("=") for each in cause_names]
         if not all(equals and text.strip() for _, equals, text in pairs):

@@ -39,7 +39,14 @@ if TYPE_CHECKING:
 def predict(
     model: Model,
     table: Table,
-    times: Annotated[str, typer.Option(metavar="12,60", help="Times to predict at.")],
+    times: Annotated[
+        str,
+        typer.Option(
+            metavar="12,60",
+            help="Times to predict at, counted from the same origin as --duration in fit; with "
+            "--after also +12,+60, counted from there.",
+        ),
+    ],
     out: Annotated[
         Path,
         typer.Option(
@@ -48,6 +55,14 @@ def predict(
         ),
     ] = STANDARD,
     ids: Keep = None,
+    after: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME|COLUMN",
+            help="When each subject is known to be event-free, such as its age now: predict what "
+            "happens from then on.",
+        ),
+    ] = None,
     survival_only: Annotated[
         bool, typer.Option("--survival-only/--causes", help="Leave out each cause's incidence.")
     ] = False,
@@ -66,6 +81,7 @@ def predict(
     """Write each subject's probabilities at given times; tables of any size, in little memory.
 
     Rows keep their order; the columns of --id come first, then survival_12, incidence_1_12, ...
+    (of --times +12: survival_+12, incidence_1_+12, ...).
     """
     from survtrace import distributed, load
     from survtrace.streaming import predict_file
@@ -77,8 +93,9 @@ def predict(
         raise SettingError("--ray writes a folder of Parquet files; pass its path as --out.")
     require_free(out, force=force, inputs=[table, model])
     points = read_numbers(times, "--times")
-    est, total = load(model), count_rows(table)
     question: dict[str, Any] = {"keep": ids or (), "causes": not survival_only, "std": std}
+    question |= _conditions(times, points, after)
+    est, total = load(model), count_rows(table)
     began = time.perf_counter()
     with screen.hushed(quiet), screen.counting(total, quiet=quiet) as advance, rows_as_in(table):
         if ray:
@@ -105,6 +122,14 @@ def evaluate(
         str | None,
         typer.Option(metavar="12,60", help="When to score; by default quartiles of event times."),
     ] = None,
+    landmark: Annotated[
+        str | None,
+        typer.Option(
+            metavar="24,60",
+            help="Predict at these times, from what is known then, for those under observation; "
+            "--horizons count from each. The way to score several rows of a subject.",
+        ),
+    ] = None,
     train: Annotated[
         Path | None,
         typer.Option(
@@ -127,12 +152,13 @@ def evaluate(
     from survtrace.evaluation.learned_rows import warn_of_interrupted
 
     points = None if horizons is None else read_numbers(horizons, "--horizons")
+    landmarks = None if landmark is None else read_numbers(landmark, "--landmark")
     est = load(model)
     with screen.hushed(quiet), rows_as_in(table):
         warn_of_interrupted(est)
         X, y = read_scored(est, table, how)
         y_train = None if train is None else read_scored(est, train, how)[1]
-        scores = score(est, X, y, horizons=points, y_train=y_train)
+        scores = score(est, X, y, horizons=points, landmarks=landmarks, y_train=y_train)
     if json:
         screen.show_json(screen.records(scores))
         return
@@ -242,8 +268,30 @@ def serve(
     run(model, host=host, port=port, token=token, importance=importance, time_unit=time_unit)
 
 
+def _conditions(times: str, points: list[float], after: str | None) -> dict[str, Any]:
+    """Read --after, a time or a column, and whether --times count from there."""
+    marked = [each.strip().startswith("+") for each in times.split(",")]
+    if any(marked) and (after is None or not all(marked)):
+        raise SettingError(
+            f"--times with a + count from --after, all of them or none; got {times!r}"
+            + (" without --after." if after is None else ".")
+        )
+    try:
+        since = None if after is None else float(after)
+    except ValueError:
+        return {"after": after, "from_after": any(marked)}
+    if since is not None and not since >= 0:
+        raise SettingError(f"--after must be a time of zero or more, or a column; got {after}.")
+    if since is not None and not any(marked) and max(points) <= since:
+        raise SettingError(
+            f"--times must be later than --after {after}; got {times}. They count from the same "
+            f"origin; to count from --after, write them with a +, such as +{points[0]:g}."
+        )
+    return {"after": since, "from_after": any(marked)}
+
+
 def _side_by_side(est: SurvTRACE, scores: pd.DataFrame) -> pd.DataFrame:
-    """A row for each cause and horizon, a column for each score."""
+    """A row for each cause and horizon (and landmark), a column for each score."""
     integrated = scores["score"] == "IBS"
     table = scores.assign(
         cause=scores["cause"].map(est.cause_names_),
@@ -252,6 +300,9 @@ def _side_by_side(est: SurvTRACE, scores: pd.DataFrame) -> pd.DataFrame:
         shown=_with_interval(scores, "value"),
     )
     index = ["cause", "horizon"]
+    if "landmark" in table:
+        index = ["landmark", *index]
+        table["landmark"] = table["landmark"].map("{:g}".format)
     found = table.pivot_table("shown", index, "score", aggfunc="first", fill_value="", sort=False)
     unit = f" ({est.time_unit_})" if est.time_unit_ else ""
     return found.reset_index().rename(columns={"horizon": f"horizon{unit}"})

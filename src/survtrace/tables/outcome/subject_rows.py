@@ -40,28 +40,7 @@ def number_subjects(labels: NDArray[Any], first_row: int = 0) -> Numbers:
     >>> number_subjects(np.array(["b", "a", "b "], dtype=object)).tolist()
     [0, 1, 0]
     """
-    plain = _plain_labels(labels)
-    try:
-        numbers, distinct = pd.factorize(plain)
-    except TypeError:
-        raise DataError(
-            f"id must be a number or a text for each row; got {type(plain[0]).__name__}. Pass the "
-            "column that names the subject."
-        ) from None
-    missing = numbers < 0
-    if missing.any():
-        first = np.flatnonzero(missing)[0]
-        seen = (
-            f"every row must name its subject; id is missing in {missing.sum()} of {len(missing)} "
-            f"rows (first: {row_name(first_row + first)}). Fill in or drop these rows"
-        )
-        raise DataError(
-            f"{seen}, or leave id out if each row is a subject of its own.",
-            in_command=f"{seen}, or leave --id out if each row is a subject of its own.",
-        )
-    if distinct.dtype == object:
-        _refuse_two_kinds(distinct, numbers, first_row)
-    return numbers.astype(np.int64)
+    return _numbered(labels, first_row)[0]
 
 
 def require_entry_before_end(
@@ -91,7 +70,7 @@ def refuse_repeated(numbers: Numbers, name_of: NameOf, first_row: int = 0) -> No
     again = np.flatnonzero(np.diff(numbers[order]) == 0)
     if not len(again):
         return
-    n_subjects = len(np.unique(numbers))
+    n_subjects = numbers.max() + 1
     n_several = len(np.unique(numbers[order[again]]))
     place = again[np.argmin(order[again + 1])]
     earlier, later = int(order[place]), int(order[place + 1])
@@ -252,7 +231,7 @@ def read_rows(
         if numbers is not None:
             refuse_repeated(numbers, name_of, first_row)
         return None
-    repeated = numbers is not None and len(np.unique(numbers)) < len(numbers)
+    repeated = numbers is not None and numbers.max(initial=-1) + 1 < len(numbers)
     if not repeated and not entry.any():
         return None  # an ordinary table, whose column of zeros changes nothing
     require_entry_before_end(entry, duration, name_of, first_row)
@@ -279,19 +258,43 @@ def _pairs(order: NDArray[np.intp], numbers: Numbers) -> tuple[NDArray[Any], NDA
     return order[:-1][same], order[1:][same]
 
 
-def _plain_labels(labels: NDArray[Any]) -> NDArray[Any]:
-    """Strip texts; empty ones are missing."""
-    if labels.dtype != object:
-        return labels
-    plain = np.empty(len(labels), dtype=object)
-    for row, label in enumerate(labels):
-        if isinstance(label, bytes):
-            label = label.decode("utf-8", errors="replace")
-        if isinstance(label, str):
-            label = label.strip()
-            label = None if label in BLANKS else label
-        plain[row] = label
-    return plain
+def _numbered(labels: NDArray[Any], first_row: int) -> tuple[Numbers, NDArray[Any]]:
+    """Number subjects as in `number_subjects`; also return their labels."""
+    try:
+        numbers, distinct = pd.factorize(labels)
+    except TypeError:
+        raise DataError(
+            f"id must be a number or a text for each row; got {type(labels[0]).__name__}. Pass the "
+            "column that names the subject."
+        ) from None
+    if distinct.dtype == object:  # few labels, of many rows
+        plain = np.array([*map(_plain, distinct), None], dtype=object)[:-1]
+        again, distinct = pd.factorize(plain)
+        numbers = np.append(again, -1)[numbers]  # one that is missing stays so
+    missing = numbers < 0
+    if missing.any():
+        first = np.flatnonzero(missing)[0]
+        seen = (
+            f"every row must name its subject; id is missing in {missing.sum()} of {len(missing)} "
+            f"rows (first: {row_name(first_row + first)}). Fill in or drop these rows"
+        )
+        raise DataError(
+            f"{seen}, or leave id out if each row is a subject of its own.",
+            in_command=f"{seen}, or leave --id out if each row is a subject of its own.",
+        )
+    if distinct.dtype == object:
+        _refuse_two_kinds(distinct, numbers, first_row)
+    return numbers.astype(np.int64), distinct
+
+
+def _plain(label: Any) -> Any:
+    """Strip a text; an empty one is missing."""
+    if isinstance(label, bytes):
+        label = label.decode("utf-8", errors="replace")
+    if isinstance(label, str):
+        label = label.strip()
+        return None if label in BLANKS else label
+    return label
 
 
 def _refuse_two_kinds(distinct: Any, numbers: Numbers, first_row: int) -> None:
@@ -317,12 +320,11 @@ def _hashes(ids: NDArray[Any], first_row: int) -> NDArray[np.uint64]:
     Whole numbers are their own; of texts a hash of 64 bits is kept: that two of ten million
     subjects share one has a chance of three in a million.
     """
-    numbers = number_subjects(ids, first_row)  # refuses what is missing
-    plain = _plain_labels(ids)
-    if plain.dtype.kind in "iu":
-        return plain.astype(np.uint64)
-    texts = np.array([_as_text(label) for label in plain[np.unique(numbers, return_index=True)[1]]])
-    return pd.util.hash_array(texts.astype(object))[numbers]
+    numbers, distinct = _numbered(ids, first_row)
+    if distinct.dtype.kind in "iu":
+        return distinct.astype(np.uint64)[numbers]
+    texts = np.array([*map(_as_text, distinct)], dtype=object)
+    return pd.util.hash_array(texts)[numbers]
 
 
 def _as_text(label: Any) -> str:
