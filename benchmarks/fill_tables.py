@@ -1,4 +1,4 @@
-"""Fill the tables of docs/speed.md from the result files they are of.
+"""Fill the tables of docs/speed.md and docs/results.md from the result files they are of.
 
 A table lies between ``<!-- table: SCRIPT RESULT -->`` and ``<!-- end of table -->``: the script's
 `markdown` writes it from benchmarks/results/RESULT. A result file that is not there yet leaves its
@@ -15,7 +15,7 @@ import runpy
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "speed.md"
+PAGES = [HERE.parent / "docs" / name for name in ("speed.md", "results.md")]
 TABLE = re.compile(r"(<!-- table: (\S+) (\S+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 
 
@@ -31,4 +31,5 @@ def filled(table: re.Match[str]) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(TABLE.sub(filled, PAGE.read_text()), encoding="utf-8")
+    for page in PAGES:
+        page.write_text(TABLE.sub(filled, page.read_text()), encoding="utf-8")

@@ -1,9 +1,13 @@
 """pbcseq: concordance and Brier score at three landmarks, beside Cox at the same landmarks.
 
 312 patients with up to 16 visits, five splits by patient. At each landmark those at risk are
-predicted from what is known then, and scored from there on, over the next three years: the event-
-free time before the landmark is the condition of all predictions. Cox once with start-stop rows, as
-SurvTRACE, and once fitted anew at each landmark to those at risk; both also from first values only.
+predicted from what is known then, and scored from there on, over the next three years. SurvTRACE
+and Cox learn from
+
+- start-stop rows, from visit to visit: a prediction holds the covariates of the landmark;
+- the rows of six landmarks, once a year from the start: covariates of then, and what happens in the
+  three years after (one fit, which knows the landmark as one more covariate);
+- first values only.
 
     python benchmarks/landmarks.py          # writes benchmarks/results/landmarks.json
 """
@@ -28,9 +32,14 @@ from survtrace.study.protocol import random_splits
 RESULTS = Path(__file__).parent / "results" / "landmarks.json"
 YEAR = 365.25
 LANDMARKS, AHEAD = (1 * YEAR, 3 * YEAR, 5 * YEAR), 3 * YEAR
+STACK = tuple(year * YEAR for year in range(6))
 N_SPLITS = 5
+START_STOP, STACKED, FIRST = "start-stop rows", "rows of landmarks", "first values"
+METHODS: dict[str, Callable[[], Any]] = {
+    "SurvTRACE": lambda: SurvTRACE(random_state=0, verbose=False),
+    "Cox": lambda: CauseSpecificCox(ridge="search"),
+}
 Table = tuple[pd.DataFrame, pd.DataFrame]
-Predict = Callable[[pd.DataFrame, float], Any]
 
 
 def main() -> None:
@@ -52,38 +61,41 @@ def main() -> None:
 
 def scores(learn: Table, test: Table) -> list[dict[str, Any]]:
     """Score every method at every landmark."""
-    fits = {
-        "SurvTRACE, start-stop rows": (SurvTRACE(random_state=0, verbose=False), learn),
-        "SurvTRACE, first values": (SurvTRACE(random_state=0, verbose=False), first_values(*learn)),
-        "Cox, start-stop rows": (CauseSpecificCox(ridge="search"), learn),
-        "Cox, first values": (CauseSpecificCox(ridge="search"), first_values(*learn)),
-        "Aalen-Johansen": (AalenJohansen(), first_values(*learn)),
+    rows_of = {
+        START_STOP: learn,
+        STACKED: stacked(*learn),
+        FIRST: first_values(*learn),
     }
-    estimators = {name: est.fit(*table) for name, (est, table) in fits.items()}
-    rows = []
+    estimators: dict[tuple[str, str], Any] = {
+        (method, rows): make().fit(*table)
+        for rows, table in rows_of.items()
+        for method, make in METHODS.items()
+    }
+    estimators["Aalen-Johansen", "no covariates"] = AalenJohansen().fit(*rows_of[FIRST])
+    found = []
     for at in LANDMARKS:
-        estimators["Cox, anew at the landmark"] = CauseSpecificCox(ridge="search").fit(
-            *at_landmark(*learn, at)
-        )
         (known, outcome), (_, training) = at_landmark(*test, at), at_landmark(*learn, at)
-        first = first_values(*test)[0].loc[at_risk(test[1], at)]
+        first = first_values(*test)[0].loc[known.index]
+        known_by = {FIRST: first, STACKED: known.assign(landmark=at)}
         # From the landmark on: nobody enters later, and weights are those of any table.
-        later, training = (
-            from_landmark(each, at) for each in (outcome, at_landmark(*learn, at)[1])
-        )
-        for name, est in estimators.items():
-            table = first if "first" in name else known
+        later, training = (from_landmark(each, at) for each in (outcome, training))
+        n_events = int(((later["event"] > 0) & (later["duration"] <= AHEAD)).sum())
+        for (method, rows), est in estimators.items():
             incidence = est.predict_cumulative_incidence(
-                table, [at + AHEAD], cause=1, conditional_after=at
+                known_by.get(rows, known), [at + AHEAD], cause=1, conditional_after=at
             )[:, 0]
-            found = {"landmark": at / YEAR, "method": name, "at_risk": len(later)}
-            found["events"] = int(((later["event"] > 0) & (later["duration"] <= AHEAD)).sum())
-            found["C"] = float(concordance_cause_specific(later, incidence, AHEAD, cause=1))
-            found["Brier"] = float(
-                brier_score_at(later, incidence, AHEAD, cause=1, y_train=training)
+            weights = {"cause": 1, "y_train": training}
+            found.append(
+                {
+                    "landmark": at / YEAR,
+                    "method": f"{method}, {rows}",
+                    "at_risk": len(later),
+                    "events": n_events,
+                    "C": float(concordance_cause_specific(later, incidence, AHEAD, **weights)),
+                    "Brier": float(brier_score_at(later, incidence, AHEAD, **weights)),
+                }
             )
-            rows.append(found)
-    return rows
+    return found
 
 
 def first_values(X: pd.DataFrame, y: pd.DataFrame) -> Table:
@@ -92,16 +104,22 @@ def first_values(X: pd.DataFrame, y: pd.DataFrame) -> Table:
     return X[~y["id"].duplicated()].set_axis(ended.index), ended
 
 
-def at_risk(y: pd.DataFrame, at: float) -> Any:
-    """The ids of those under observation at a landmark."""
-    return y["id"][(y["entry"] <= at) & (at < y["duration"])].to_numpy()
-
-
 def at_landmark(X: pd.DataFrame, y: pd.DataFrame, at: float) -> Table:
     """The subjects at risk at a landmark, with the covariates of then and their later outcome."""
     now = (y["entry"] <= at) & (at < y["duration"])
-    ended = y.groupby("id")[["event", "duration"]].last().loc[at_risk(y, at)]
+    ended = y.groupby("id")[["event", "duration"]].last().loc[y["id"][now]]
     return X[now].set_axis(ended.index), ended.assign(entry=at)
+
+
+def stacked(X: pd.DataFrame, y: pd.DataFrame) -> Table:
+    """The rows of all landmarks, each followed for the time ahead only."""
+    parts = [at_landmark(X, y, at) for at in STACK]
+    outcome = pd.concat([part[1] for part in parts])
+    last = outcome["entry"] + AHEAD
+    outcome["event"] = outcome["event"].where(outcome["duration"] <= last, 0)
+    outcome["duration"] = outcome["duration"].clip(upper=last)
+    known = pd.concat([part[0].assign(landmark=at) for part, at in zip(parts, STACK, strict=True)])
+    return known.reset_index(drop=True), outcome.reset_index(drop=True)
 
 
 def from_landmark(outcome: pd.DataFrame, at: float) -> pd.DataFrame:
@@ -109,7 +127,7 @@ def from_landmark(outcome: pd.DataFrame, at: float) -> pd.DataFrame:
 
 
 def markdown(report: dict[str, Any]) -> str:
-    """Mean and standard deviation over splits; the difference to Cox with start-stop rows."""
+    """Mean and standard deviation over splits."""
     table = pd.DataFrame(report["rows"])
     landmarks = sorted(table["landmark"].unique())
     lines = [

@@ -11,7 +11,12 @@ import numpy as np
 import pytest
 
 from survtrace.errors import DataWarning
-from survtrace.metrics import aalen_johansen, kaplan_meier, nelson_aalen
+from survtrace.metrics import (
+    aalen_johansen,
+    concordance_antolini,
+    kaplan_meier,
+    nelson_aalen,
+)
 from survtrace.metrics.nonparametric import event_table
 from survtrace.tables.outcome.outcome import Outcome
 
@@ -69,3 +74,13 @@ def test_aalen_johansen_of_each_cause(case):
     outcome, _, found = case
     ours = quietly(aalen_johansen, outcome).at(found["times"])
     np.testing.assert_allclose(ours, found["aalen_johansen"], atol=1e-12, rtol=0)
+
+
+def test_concordance_of_rows_at_risk_and_its_error_by_subject(case):
+    """R's concordance(Surv(start, stop, event) ~ x, cluster = id): all pairs of equal weight."""
+    outcome, x, found = case
+    constant = 1 / (1 + np.exp(-x))[:, np.newaxis]
+    for k, cause in enumerate(outcome.causes):
+        ours = concordance_antolini(outcome, constant, [0.0], cause=cause)
+        assert ours == pytest.approx(found["concordance"][k], abs=1e-12)
+        assert ours.standard_error == pytest.approx(found["concordance_error"][k], rel=1e-10)

@@ -9,6 +9,7 @@ from scipy.linalg import expm
 
 from survtrace.datasets import ChangingTruth, Truth, make_changing_cohort
 from survtrace.errors import DataError, SettingError
+from survtrace.tables.outcome.outcome import read_outcome
 
 
 @pytest.fixture(scope="module", params=[np.inf, 24.0], ids=["goes on", "ends at 24"])
@@ -28,6 +29,14 @@ def test_rows_of_a_subject_touch_and_begin_at_0(large):
     assert (y["entry"] < y["duration"]).all()
     later = y["id"] == y["id"].shift()
     assert (y["entry"][later] == y["duration"].shift()[later]).all()
+
+
+def test_its_outcome_passes_the_door_with_entry_and_subjects(large):
+    _, y, truth = large
+    outcome = read_outcome(y)
+    assert outcome.causes == (1, 2)
+    assert outcome.is_start_stop
+    assert len(np.unique(outcome.id)) == len(truth)
 
 
 def test_only_the_last_row_of_a_subject_ends_in_an_event(large):

@@ -211,6 +211,9 @@ def test_continuous_durations_are_positive_and_untied():
 def test_its_outcome_passes_the_door():
     outcome = read_outcome(make_cohort(2_000, n_causes=3)[1])
     assert outcome.causes == (1, 2, 3)
+    assert outcome.entry is None
+    late = make_cohort(2_000, late_entry=0.3)[1]
+    np.testing.assert_array_equal(read_outcome(late).entry, late["entry"])
 
 
 @pytest.mark.parametrize("continuous", [False, True])

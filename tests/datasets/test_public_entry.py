@@ -4,9 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from survtrace.baselines import CauseSpecificCox
 from survtrace.datasets.public import PUBLIC, load_public
 from survtrace.datasets.public_entry import PUBLIC_ENTRY
 from survtrace.errors import DataError
+from survtrace.tables.outcome.outcome import read_outcome
 
 # rows, subjects, numerical, categorical, events of each cause
 KNOWN = {
@@ -88,3 +90,21 @@ def test_age_is_a_clock_and_no_covariate():
 def test_an_unknown_name_names_these_tables_too():
     with pytest.raises(DataError, match=r"'pbc', 'pbcseq', 'heart'.*got 'atlantis'"):
         load_public("atlantis")
+
+
+def test_its_outcome_passes_the_door_with_entry_and_subjects(name, table):
+    _, y = table
+    outcome = read_outcome(y)
+    assert outcome.causes == tuple(range(1, len(KNOWN[name][4]) + 1))
+    np.testing.assert_array_equal(outcome.entry, y["entry"])
+    assert outcome.is_start_stop == ("id" in y)
+
+
+def test_cox_takes_it_and_predicts_from_a_landmark_on(table):
+    X, y = table
+    at, horizon = y["duration"].quantile([0.3, 0.7])
+    est = CauseSpecificCox(n_grid=50).fit(X, y)
+    incidence = est.predict_cumulative_incidence(X, [at, horizon], conditional_after=at)
+    assert incidence.shape == (len(X), y["event"].max(), 2)
+    assert (incidence[..., 0] == 0).all()
+    assert ((incidence[..., 1] > 0) & (incidence[..., 1] < 1 + 1e-12)).all()

@@ -13,6 +13,7 @@ from survtrace.metrics import (
     aalen_johansen,
     auc,
     auc_at,
+    bootstrap,
     brier_score_at,
     censoring_survival,
     concordance_antolini,
@@ -240,3 +241,62 @@ def test_cutting_rows_of_subjects_observed_from_zero_leaves_concordances_unchang
     whole, parts = score_of(name, ordinary, estimate), score_of(name, rows, estimate[source])
     assert parts == pytest.approx(whole, abs=1e-12, nan_ok=True)
     np.testing.assert_allclose(parts.influence, whole.influence, atol=1e-12)
+
+
+def competing(n, rng):
+    """Time and cause of the event of anybody in the population, and its hazards."""
+    x = rng.normal(size=n)
+    hazards = np.stack([np.exp(x), 0.5 * np.exp(-0.5 * x)], axis=1)
+    latent = rng.exponential(1 / hazards)
+    return latent.min(axis=1), 1 + latent.argmin(axis=1), hazards
+
+
+def seen_late(n, seed):
+    """Those event-free at their entry, which is late for half of the population."""
+    rng = np.random.default_rng(seed)
+    first, cause, hazards = competing(n, rng)
+    entry = np.where(rng.random(n) < 0.5, 0, rng.uniform(0, 1, n))
+    leaves = entry + rng.uniform(0.5, 3, n)
+    seen = first > entry
+    event = np.where(first <= leaves, cause, 0)
+    duration = np.minimum(first, leaves)
+    return Outcome(duration[seen], event[seen], (1, 2), entry=entry[seen]), hazards[seen]
+
+
+def incidence(hazards, times):
+    total = hazards.sum(axis=1, keepdims=True)
+    return hazards[:, :1] / total * (1 - np.exp(-total * np.asarray(times)))
+
+
+SCORES = {
+    "brier": lambda y, h: brier_score_at(y, incidence(h, [1.0]), 1.0, cause=1),
+    "ibs": lambda y, h: integrated_brier_score(
+        y, incidence(h, [0.3, 0.8, 1.5]), [0.3, 0.8, 1.5], cause=1
+    ),
+    "auc": lambda y, h: auc_at(y, h[:, 0], 1.0, cause=1),
+    "paper": lambda y, h: concordance_paper(y, h[:, 0], 1.5, cause=1),
+    "cause specific": lambda y, h: concordance_cause_specific(y, h[:, 0], 1.5, cause=1),
+}
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_independent_entry_leaves_a_score_that_of_the_population(name):
+    first, cause, hazards = competing(200_000, np.random.default_rng(0))
+    truth = SCORES[name](Outcome(first, cause, (1, 2)), hazards)
+    y, hazards = seen_late(30_000, seed=1)
+    low, high = SCORES[name](y, hazards).interval(0.999)
+    assert low < truth < high
+
+
+def test_entry_ignored_makes_a_survival_that_is_too_high():
+    truth = (competing(400_000, np.random.default_rng(0))[0] > 1.0).mean()
+    y, _ = seen_late(60_000, seed=1)
+    assert kaplan_meier(y).at(1.0) == pytest.approx(truth, abs=0.01)
+    assert kaplan_meier(replace(y, entry=None)).at(1.0) > truth + 0.05
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_the_standard_error_is_close_to_that_of_the_bootstrap(name):
+    y, hazards = seen_late(900, seed=2)
+    drawn = bootstrap(SCORES[name], y, hazards, random_state=0, n_resamples=300)
+    assert drawn.estimate.standard_error == pytest.approx(drawn.standard_error, rel=0.15)

@@ -1,17 +1,16 @@
 import numpy as np
 import pytest
-from scipy.stats import chisquare
 
 from survtrace.errors import DataError, DataWarning, SettingError
 from survtrace.metrics import (
     aalen_johansen,
     aalen_johansen_calibration,
     calibration_curve,
-    d_calibration,
-    d_calibration_incidence,
     kaplan_meier,
     kaplan_meier_calibration,
+    mean_incidence,
 )
+from survtrace.tables.outcome.outcome import Outcome
 
 RNG = np.random.default_rng(0)
 Y = {"event": RNG.integers(0, 3, 200), "duration": RNG.integers(1, 20, 200)}
@@ -97,86 +96,53 @@ def test_censoring_widens_an_interval():
     assert widths[0] < widths[1]
 
 
-def ended(n, event=1):
-    return {"event": np.full(n, event), "duration": np.arange(1.0, n + 1)}
+def late_cohort(n, seed):
+    """Two risk groups; half of the subjects enter late, if they are event-free then."""
+    rng = np.random.default_rng(seed)
+    hazard = np.where(rng.random(3 * n) < 0.5, 0.3, 1.0)
+    time = rng.exponential(1 / hazard)
+    entry = np.where(rng.random(3 * n) < 0.5, 0, rng.uniform(0, 1, 3 * n))
+    leaves = entry + rng.uniform(0.5, 4, 3 * n)
+    seen = np.flatnonzero(time > entry)[:n]
+    duration, event = np.minimum(time, leaves)[seen], (time <= leaves).astype(int)[seen]
+    return Outcome(duration, event, (1,), entry=entry[seen]), 1 - np.exp(-hazard[seen])
 
 
-def test_without_censoring_it_is_the_chi_square_test_of_counts():
-    survival = np.random.default_rng(0).beta(2, 2, 90)
-    counts = np.histogram(survival, bins=np.linspace(0, 1, 11))[0]
-    expected = chisquare(counts)
-    result = d_calibration(ended(90), survival)
-    np.testing.assert_allclose(result.proportions * 90, counts)
-    assert result.statistic == pytest.approx(expected.statistic)
-    assert result.p_value == pytest.approx(expected.pvalue)
+def test_late_entries_stand_for_the_population_they_came_from():
+    y, predicted = late_cohort(20_000, seed=0)
+    exact = (1 - np.exp(-np.array([0.3, 1.0]))).mean()
+    curve = calibration_curve(y, predicted, time=1.0, groups=1)
+    assert predicted.mean() < exact - 0.01  # who is seen is fitter
+    np.testing.assert_allclose([curve.predicted[0], curve.observed[0]], exact, atol=0.01)
+    assert curve.low[0] < exact < curve.high[0]
+    assert mean_incidence(y, predicted, 1.0) == pytest.approx(curve.predicted[0], abs=1e-12)
+    times = np.array([0.3, 0.6, 1.0])
+    curves = 1 - (1 - predicted[:, np.newaxis]) ** times
+    assert aalen_johansen_calibration(y, curves, times) < 2e-5
+    assert kaplan_meier_calibration(y, 1 - curves, times) < 2e-5
 
 
-def test_a_censored_subject_is_spread_over_the_bins_below():
-    result = d_calibration({"event": [0], "duration": [1.0]}, [0.5], bins=4)
-    np.testing.assert_allclose(result.proportions, [0.5, 0.5, 0, 0])
-    result = d_calibration({"event": [0], "duration": [1.0]}, [0.6], bins=2)
-    np.testing.assert_allclose(result.proportions, [5 / 6, 1 / 6])
+def test_the_plain_mean_is_that_of_subjects_observed_from_the_start():
+    assert mean_incidence(Y, np.linspace(0, 1, 200), 4.0) == np.linspace(0, 1, 200).mean()
 
 
-def test_survival_of_zero_and_one_have_their_bins():
-    y = {"event": [0, 1, 1], "duration": [1.0, 2.0, 3.0]}
-    result = d_calibration(y, [0.0, 0.0, 1.0], bins=2)
-    np.testing.assert_allclose(result.proportions, [2 / 3, 1 / 3])
+def test_a_group_of_whom_few_have_entered_early_has_no_observed_incidence():
+    y, predicted = late_cohort(400, seed=1)
+    late = np.flatnonzero((predicted > 0.5) & ((y.entry > 0.1) | (y.duration < 0.05)))
+    low = np.flatnonzero(predicted < 0.5)
+    chosen = np.concatenate([late, low])
+    curve = calibration_curve(y.take(chosen), predicted[chosen], time=1.0, groups=2)
+    np.testing.assert_array_equal(np.isnan(curve.observed), [False, True])
 
 
-def test_incidence_counts_events_below_and_spreads_the_rest_above():
-    y = {"event": [1, 2, 1, 1], "duration": [1.0, 2.0, 3.0, 9.0]}
-    result = d_calibration_incidence(y, [0.1, 0.2, 0.3, 0.9], np.full(4, 0.5), 5.0, cause=1, bins=4)
-    np.testing.assert_allclose(result.proportions, [0.25, 0.25, 0.25, 0.25])
-    assert result.p_value == pytest.approx(1)
-
-
-def test_incidence_makes_up_for_censored_subjects_by_weights():
-    y = {"event": [0, 1, 2], "duration": [1.0, 2.0, 3.0]}
-    result = d_calibration_incidence(y, [0.1, 0.2, 0.5], np.full(3, 0.5), 3.0, cause=1, bins=2)
-    np.testing.assert_allclose(result.proportions, [0.5, 0.5])
-
-
-def test_incidence_beyond_usable_follow_up_is_nan_with_a_warning():
-    y = {"event": [1, 1, 0], "duration": [1.0, 2.0, 3.0]}
-    with pytest.warns(DataWarning, match="the test is NaN"):
-        result = d_calibration_incidence(y, [0.1, 0.2, 0.5], np.full(3, 0.5), 4.0, bins=2)
-    assert np.isnan(result.p_value)
-
-
-def test_bins_with_few_expected_events_are_taken_together():
-    rng = np.random.default_rng(0)
-    at_horizon = rng.uniform(0.1, 0.5, 400)
-    at_end = at_horizon * rng.random(400)
-    hit = rng.random(400) < at_horizon
-    y = {"event": np.where(hit, 1, 2), "duration": np.ones(400)}
-    result = d_calibration_incidence(y, at_end, at_horizon, 1.0, cause=1)
-    expected = [np.clip(at_horizon - low, 0, 0.1).sum() for low in np.arange(10) / 10]
-    assert result.freedom == sum(each >= 10 for each in expected)
-    assert len(result.proportions) == 10
-    assert result.p_value > 0.01
-
-
-def test_events_that_were_said_to_be_impossible_are_refused():
-    nothing = np.zeros(30)
-    never = d_calibration_incidence(ended(30), nothing, nothing, 30.0)
-    assert never.p_value == 0
-    other = d_calibration_incidence(
-        ended(30, event=2) | {"event": [1] + [2] * 29}, nothing, nothing, 30.0, cause=2
+def test_start_stop_rows_are_refused_with_the_way_out():
+    rows = Outcome(
+        np.array([1.0, 4.0]),
+        np.array([0, 1]),
+        (1,),
+        entry=np.array([0.0, 1.0]),
+        id=np.zeros(2, int),
     )
-    assert other.p_value == 0
-
-
-def test_all_subjects_certain_of_the_event_leave_one_degree_of_freedom_less():
-    at_end = (np.arange(100) + 0.5) / 100
-    result = d_calibration_incidence(ended(100), at_end, np.ones(100), 100.0, bins=5)
-    assert (result.freedom, result.p_value) == (4, pytest.approx(1))
-
-
-def test_bad_bins_are_refused():
-    with pytest.raises(SettingError, match="bins must be 2 or more; got 1"):
-        d_calibration(ended(3), [0.1, 0.2, 0.3], bins=1)
-    with pytest.raises(DataError, match=r"survival_at_duration must lie within \[0, 1\]; 1 of 3"):
-        d_calibration(ended(3), [0.1, -0.2, 0.3])
-    with pytest.raises(DataError, match="incidence_at_horizon has 2 rows and y has 3"):
-        d_calibration_incidence(ended(3), [0.1, 0.2, 0.3], [0.5, 0.5], 2.0)
+    for score in (calibration_curve, mean_incidence):
+        with pytest.raises(DataError, match=r"2 start-stop rows of 1 subjects.*survtrace.landmark"):
+            score(rows, [0.1, 0.2], 2.0)

@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pytest
 
-from survtrace.errors import DataWarning, SettingError
+from survtrace.errors import DataError, DataWarning, SettingError
 from survtrace.metrics import (
     CensoringSurvival,
     auc,
@@ -19,7 +19,7 @@ from survtrace.metrics import (
     integrated_brier_score_survival,
 )
 from survtrace.metrics.censoring import Part, read_weights
-from survtrace.tables.outcome.outcome import read_outcome
+from survtrace.tables.outcome.outcome import Outcome, read_outcome
 
 TRAIN = {"event": [1, 0, 1, 0, 0], "duration": [1.0, 2.0, 2.0, 3.0, 4.0]}
 
@@ -180,3 +180,132 @@ def test_the_noise_of_a_mean_weight_cancels_that_of_the_subjects():
         Part(each * ended / 6, Y.duration, True), Part([(each * ~ended).sum() / 6], [2.0], False)
     )
     np.testing.assert_allclose((each - 1) / 6 + influence, 0, atol=1e-15)
+
+
+def late(n=60, seed=0, earliest=0.0):
+    """Durations in halves; a third enters late, tied with events and censorings."""
+    rng = np.random.default_rng(seed)
+    entry = earliest + np.where(np.arange(n) % 3, 0, rng.integers(1, 4, n) / 2)
+    duration = entry + rng.integers(1, 8, n) / 2
+    return Outcome(duration, rng.integers(0, 3, n), (1, 2), entry=entry)
+
+
+def test_the_chance_to_be_observed_rises_with_entries_and_falls_with_censorings():
+    y = Outcome(
+        np.array([1.0, 2.0, 3.0, 3.0]), np.array([0, 1, 0, 1]), (1,), entry=np.array([0, 0, 0, 1.0])
+    )
+    chance = censoring_survival(y)
+    np.testing.assert_array_equal(chance.times, [0, 1, 2, 3])
+    np.testing.assert_array_equal(chance.entered, [3, 1, 0, 0])
+    # at 1 one of three leaves and another comes; at 2 an event; at 3 one of one leaves
+    np.testing.assert_allclose(chance.values, [1, 1, 1, 0])
+    np.testing.assert_array_equal(chance.n_observed, [3, 3, 2, 0])
+
+
+def test_the_chance_is_relative_to_its_highest_and_known_from_the_first_entry_on():
+    chance = censoring_survival(late(earliest=40.0))
+    assert chance.values.max() == 1
+    assert chance.times[0] == 40
+
+
+def test_who_enters_after_a_time_has_no_weight_then():
+    y = late()
+    weights = read_weights(None, y).by(1.0)
+    np.testing.assert_array_equal(weights[(y.entry > 1.0)], 0)
+    followed = (y.entry <= 1.0) & (y.duration > 1.0)
+    assert len(np.unique(weights[followed])) == 1
+
+
+REFUSED = {
+    "a Brier score": lambda y, p: brier_score(y, p[:, None], [2.0], cause=1),
+    "an area": lambda y, p: auc(y, p, [2.0], cause=1),
+    "a concordance": lambda y, p: concordance_paper(y, p, cause=1),
+    "a concordance counts": lambda y, p: concordance_cause_specific(y, p, cause=1),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_early_event_with_few_at_risk_is_refused_with_the_way_out(name):
+    y = late()
+    first = Outcome(np.array([0.5]), np.array([1]), (1, 2), entry=np.array([0.0]))
+    y = Outcome(
+        np.append(y.duration + 1, first.duration),
+        np.append(y.event, first.event),
+        (1, 2),
+        entry=np.append(y.entry + 1, first.entry),
+    )
+    with pytest.raises(DataError, match=rf"{name}.*at 0.5 there are 1, .*survtrace.landmark"):
+        REFUSED[name](y, np.linspace(0, 1, len(y)))
+
+
+def one_after_the_other(n_first, n_second):
+    parts = [late(n_first), late(n_second, earliest=30.0)]
+    names = ("duration", "event", "entry")
+    duration, event, entry = (
+        np.concatenate([getattr(each, name) for each in parts]) for name in names
+    )
+    return Outcome(duration, event, (1, 2), entry=entry), np.full((n_first + n_second, 1), 0.5)
+
+
+def test_scores_after_a_time_with_nobody_left_are_refused_if_most_enter_later():
+    y, half = one_after_the_other(60, 90)
+    assert brier_score(y, half, [2.0], cause=1) == pytest.approx(0.25)
+    with pytest.raises(DataError, match=r"at 4 there are 7, .*survtrace.landmark"):
+        brier_score(y, half, [32.0], cause=1)
+
+
+def test_scores_after_a_time_with_nobody_left_are_nan_if_few_enter_later():
+    y, half = one_after_the_other(90, 12)
+    assert brier_score(y, half, [2.0], cause=1) == pytest.approx(0.25)
+    with pytest.warns(DataWarning, match="the score there is NaN"):
+        assert np.isnan(brier_score(y, half, [32.0], cause=1))
+
+
+def test_a_horizon_before_the_first_entry_is_refused():
+    with pytest.raises(DataError, match="at 20 there are 0"):
+        brier_score(late(earliest=40.0), np.full((60, 1), 0.5), [20.0], cause=1)
+
+
+def test_weights_of_late_entries_are_not_those_of_ordinary_tables():
+    y = late()
+    ordinary = Outcome(y.duration, y.event, y.causes)
+    half = np.full((60, 1), 0.5)
+    with pytest.raises(DataError, match="scored enter late, those of y_train are observed from 0"):
+        brier_score(y, half, [2.0], cause=1, y_train=ordinary)
+    with pytest.raises(DataError, match="scored are observed from 0 on, those of y_train enter"):
+        brier_score(ordinary, half, [2.0], cause=1, y_train=censoring_survival(y))
+    assert brier_score(y, half, [2.0], cause=1, y_train=late(seed=1)) == pytest.approx(0.25)
+
+
+def test_ties_of_scikit_survival_have_no_meaning_with_late_entry():
+    with pytest.raises(SettingError, match="no meaning where subjects enter late"):
+        brier_score(late(), np.full((60, 1), 0.5), [2.0], cause=1, ties="scikit-survival")
+
+
+def test_stored_numbers_of_entries_give_the_same_errors():
+    y, train = late(), late(seed=1, n=90)
+    chance = censoring_survival(train)
+    stored = CensoringSurvival(
+        chance.times, chance.values, at_risk=chance.at_risk, entered=chance.entered
+    )
+    scores = [
+        brier_score_at(y, np.linspace(0, 1, 60), 2.0, cause=1, y_train=g) for g in (train, stored)
+    ]
+    assert scores[0].standard_error == scores[1].standard_error
+    assert len(scores[0].independent) == len(chance.times)
+    known = CensoringSurvival(chance.times, chance.values, entered=chance.entered)
+    score = brier_score_at(y, np.linspace(0, 1, 60), 2.0, cause=1, y_train=known)
+    assert score.standard_error < scores[0].standard_error
+
+
+@pytest.mark.parametrize("score", [brier_score, auc, concordance_cause_specific])
+def test_start_stop_rows_are_refused_with_the_way_out(score):
+    rows = Outcome(
+        np.array([1.0, 4.0, 3.0]),
+        np.array([0, 1, 0]),
+        (1,),
+        entry=np.array([0.0, 1.0, 0.0]),
+        id=np.array([0, 0, 1]),
+    )
+    with pytest.raises(DataError, match=r"3 start-stop rows of 2 subjects.*survtrace.landmark"):
+        score(rows, np.full((3, 1), 0.5) if score is brier_score else np.ones(3) / 2, [2.0])

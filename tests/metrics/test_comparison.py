@@ -14,6 +14,7 @@ from survtrace.metrics import (
     integrated_brier_score,
     paired_bootstrap,
 )
+from survtrace.tables.outcome.outcome import Outcome
 
 
 def test_two_means_compare_as_a_paired_test():
@@ -162,3 +163,31 @@ def test_bad_settings_are_refused():
         bootstrap(concordance_paper, Y, DANGER, n_resamples=1)
     with pytest.raises(SettingError, match="level must lie between 0 and 1; got 95"):
         bootstrap(concordance_paper, Y, DANGER, level=95)
+
+
+def test_a_subject_is_drawn_with_all_of_its_rows():
+    n = 40
+    entry, duration = np.tile([0.0, 1.0], n), np.tile([1.0, 2.0], n)
+    duration[1::2] += RNG.random(n)
+    event, id = np.tile([0, 1], n), np.repeat(np.arange(n), 2)
+    shuffled = np.argsort(duration)
+    y = Outcome(
+        *(a[shuffled] for a in (duration, event)), (1,), entry=entry[shuffled], id=id[shuffled]
+    )
+    drawn = []
+
+    def score(outcome, estimate):
+        drawn.append((outcome, estimate))
+        return concordance_paper(outcome, estimate)
+
+    result = bootstrap(score, y, id[shuffled] / n, n_resamples=20, random_state=0)
+    for outcome, estimate in drawn[1:]:
+        counts = np.bincount(outcome.id)
+        np.testing.assert_array_equal(counts, 2)
+        assert len(counts) == n
+        by_subject = estimate[np.argsort(outcome.id, kind="stable")].reshape(n, 2)
+        np.testing.assert_array_equal(by_subject[:, 0], by_subject[:, 1])
+        assert len(np.unique(by_subject[:, 0])) < n
+    whole = result.estimate
+    assert len(whole.influence) == n
+    assert whole.standard_error == pytest.approx(result.standard_error, rel=0.5)

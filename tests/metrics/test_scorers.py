@@ -156,3 +156,37 @@ def test_bad_settings_are_refused_at_once():
         concordance_scorer(1.0, mode="antolini")
     with pytest.raises(DataError, match="times must increase"):
         brier_scorer([2.0, 1.0])
+
+
+def late_rows():
+    entry = np.where(np.arange(300) % 3, 0.0, 0.05)
+    seen = Y["duration"] > entry
+    y = Surv.from_arrays(Y["event"][seen], Y["duration"][seen], entry=entry[seen])
+    return X[seen], y
+
+
+@pytest.mark.parametrize("scorer", SCORERS, ids=repr)
+def test_late_entries_are_scored_by_weights_of_their_kind(scorer):
+    covariates, y = late_rows()
+    by_late, by_ordinary = Exponential().fit(covariates, y), Exponential().fit(X, Y)
+    assert by_late.censoring_.entered is not None
+    own = Exponential().fit(covariates, y)
+    del own.censoring_
+    assert scorer(by_ordinary, covariates, y) == scorer(own, covariates, y)
+    if scorer.settings.get("mode") != "paper":  # whose own weights count other causes as censored
+        assert scorer(by_late, covariates, y) == pytest.approx(scorer(own, covariates, y))
+
+
+def test_start_stop_rows_are_ranked_at_each_event_and_not_squared():
+    cut = np.minimum(0.1, Y["duration"] / 2)
+    first = Surv.from_arrays(np.zeros(300, int), cut, entry=np.zeros(300), id=np.arange(300))
+    duration = np.concatenate([cut, Y["duration"]])
+    event = np.concatenate([np.zeros(300, int), Y["event"]])
+    rows = Surv.from_arrays(
+        event, duration, entry=np.append(first["entry"], cut), id=[*range(300)] * 2
+    )
+    est, twice = Exponential().fit(X, Y), np.concatenate([X, X])
+    ranked = concordance_scorer(mode="antolini", cause=1)
+    assert ranked(est, twice, rows) == pytest.approx(ranked(est, X, Y), abs=1e-12)
+    with pytest.raises(DataError, match=r"600 start-stop rows of 300 subjects.*survtrace.landmark"):
+        brier_scorer()(est, twice, rows)

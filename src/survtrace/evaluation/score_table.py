@@ -22,6 +22,7 @@ from survtrace.metrics import (
     brier_score_at,
     concordance_cause_specific,
     integrated_brier_score,
+    mean_incidence,
 )
 from survtrace.metrics.censoring import Ties, read_weights
 from survtrace.metrics.inputs import read_subjects, read_times
@@ -234,7 +235,8 @@ def score_rows(
                     score = weighted[name](outcome, estimate, horizon, **weights)
                     rows.append(_row(cause, name, horizon, score))
                 elif name == "predicted":
-                    rows.append(_row(cause, name, horizon, Score.of_mean(estimate, bounded=True)))
+                    score = mean_incidence(outcome, estimate, horizon, y_train=censoring)
+                    rows.append(_row(cause, name, horizon, score))
                 elif name == "observed":
                     ends = observed.estimate[j], observed.low[j], observed.high[j]
                     rows.append(Row(cause, name, horizon, *ends))

@@ -184,9 +184,9 @@ def kaplan_meier_calibration(
 
 def _incidence_by(time: float, outcome: Outcome, label: Any) -> tuple[float, float, float]:
     """Observed incidence by a time and its interval; NaN if follow-up ends with some remaining."""
-    if time > outcome.duration.max() and kaplan_meier(outcome).values[-1] > 0:
-        return np.nan, np.nan, np.nan
     if outcome.entry is not None and read_weights(None, outcome).first_rare(time) is not None:
+        return np.nan, np.nan, np.nan
+    if time > outcome.duration.max() and kaplan_meier(outcome).values[-1] > 0:
         return np.nan, np.nan, np.nan
     value = float(aalen_johansen(outcome, label).at(time))
     variance = _variance(time, outcome, label)
@@ -202,7 +202,7 @@ def _variance(time: float, outcome: Outcome, label: Any) -> float:
     """Variance of the Aalen-Johansen estimate at a time (Marubini and Valsecchi 1995)."""
     table, curve = event_table(outcome), aalen_johansen(outcome, label)
     until = table.times <= time
-    at_risk = np.maximum(table.at_risk[until], 1.0)  # nobody before the first entry: no events
+    at_risk = np.maximum(table.at_risk[until], 1.0)  # nobody at risk: no event either
     of_cause = table.events[outcome.cause_number(label) - 1, until]
     every = table.events[:, until].sum(axis=0)
     free = kaplan_meier(outcome).before(table.times[until])

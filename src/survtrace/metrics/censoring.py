@@ -28,6 +28,7 @@ from survtrace.metrics.nonparametric import StepFunction, event_table
 from survtrace.tables.outcome.outcome import Outcome, join_rows
 
 FLOOR = 1e-3
+UNRELATED = 1e-12  # below any floor
 FEWEST_AT_RISK = 10  # at an early event, if others enter later
 Ties = Literal["left-limit", "scikit-survival"]
 
@@ -146,12 +147,12 @@ def censoring_survival(y: Any, *, cause: Any = None, floor: float = FLOOR) -> Ce
         hazard = np.divide(censored, at_risk, out=np.zeros_like(censored), where=censored > 0)
         return CensoringSurvival(table.times, np.cumprod(1 - hazard), floor=floor, at_risk=at_risk)
     left = at_risk - censored + table.entered
-    changes = (censored > 0) | (table.entered > 0)
-    # Who comes after nobody was under observation cannot be related to those before: a chance of 0.
-    kept = np.where(changes, 0.0, 1.0)
-    np.divide(left, at_risk, out=kept, where=changes & (at_risk > 0))
+    kept = np.divide(left, at_risk, out=np.ones_like(left), where=at_risk > 0)
+    # Who comes after nobody was left cannot be related to those before: a chance near 0.
+    kept[(at_risk == 0) & (table.entered > 0)] = UNRELATED
     kept[0] = 1.0  # observation begins with the first entry
-    values = np.cumprod(kept)
+    parts = np.split(kept, np.flatnonzero(kept == UNRELATED))
+    values = np.concatenate([np.cumprod(part) for part in parts])
     arrays = {"at_risk": at_risk, "entered": table.entered}
     return CensoringSurvival(table.times, values / values.max(), floor=floor, **arrays)
 
@@ -299,17 +300,18 @@ class Weights:
         n_at_risk = np.zeros(len(before))
         if (n_observed := G.n_observed) is not None:
             n_at_risk = np.where(before < 0, 0.0, n_observed[before])
-            rare |= (before < n_observed.argmax()) & (n_at_risk < FEWEST_AT_RISK)
-            rare |= self._follows_a_gap(event_times)
+            most = n_observed.argmax()
+            rare |= (before < most) & (n_at_risk < FEWEST_AT_RISK)
+            rare |= event_times > _first_gap(G, until=int(most))
         return Rare(event_times[rare][0], n_at_risk[rare][0]) if rare.any() else None
 
-    def _follows_a_gap(self, event_times: Floats) -> NDArray[np.bool_]:
-        """Mark the times that come after one at which nobody was left and others entered."""
-        G = self.censoring
-        if G.at_risk is None or G.entered is None:
-            return np.zeros(len(event_times), dtype=bool)
-        begins = G.times[1:][(G.at_risk[1:] == 0) & (G.entered[1:] > 0)]
-        return np.asarray(event_times > begins.min(initial=np.inf))
+
+def _first_gap(G: CensoringSurvival, until: int) -> float:
+    """The first time, up to a number of them, at which others enter after nobody was left."""
+    if G.at_risk is None or G.entered is None:
+        return np.inf
+    others_enter = (G.at_risk[1 : until + 1] == 0) & (G.entered[1 : until + 1] > 0)
+    return float(G.times[1 : until + 1][others_enter].min(initial=np.inf))
 
 
 def _variance_of_count(G: CensoringSurvival, hazard: Floats, left: Floats) -> Floats:

@@ -77,8 +77,8 @@ def concordance_paper(
     values = read_estimate(estimate, outcome)
     weights = read_weights(y_train, outcome, ties, cause=number)
     cases = (outcome.event == number) & (outcome.duration < limit)
-    cases = usable_cases(cases, outcome.duration, weights.censoring)
     weights.require_start(outcome.duration[cases].max(initial=0.0), "a concordance")
+    cases = usable_cases(cases, outcome.duration, weights.censoring)
     weight = np.where(cases, weights.of_events() ** 2, 0.0)
     key = _ends_later(outcome.duration, outcome.event != number)
     totals = jointly_at_risk(outcome, key, values, weight, np.ones(len(outcome)))
@@ -118,8 +118,8 @@ def concordance_cause_specific(
     weights, duration = read_weights(y_train, outcome), outcome.duration
     censoring, late = weights.censoring, outcome.entry is not None
     cases = (outcome.event == number) & (duration <= limit)
-    cases = usable_cases(cases, duration, censoring)
     weights.require_start(duration[cases].max(initial=0.0), "a concordance")
+    cases = usable_cases(cases, duration, censoring)
     others = (outcome.event > 0) & ~(outcome.event == number)
     others &= duration <= censoring.last_usable
     just_before, at = censoring.inverse_before(duration), censoring.inverse(duration)

@@ -54,7 +54,7 @@ cut_rows <- function(table, seed) {
 tables <- function() {
   h <- heart
   h$stop[h$start == h$stop] <- h$stop[h$start == h$stop] + 0.5
-  g <- mgus2[seq(1, nrow(mgus2), by = 4), ]
+  g <- mgus2[!is.na(mgus2$hgb), ][seq(1, 1360, by = 4), ]
   days <- pmax(ifelse(g$pstat == 1, g$ptime, g$futime), 0.5)
   g$event <- ifelse(g$pstat == 1, 1, 2 * g$death)
   p <- pbcseq[pbcseq$id <= 100, ]
