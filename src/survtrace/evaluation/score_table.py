@@ -153,7 +153,7 @@ def score_landmarks(
         censoring = read_weights(earlier, future).censoring
         with _at_landmark(landmark):
             chosen = default_horizons(future) if horizons is None else _checked(horizons, future)
-            grid = _integration_times(future, censoring)
+            grid = integration_times(future, censoring)
         times = np.concatenate([chosen, grid])
         incidence = est.predict_cumulative_incidence(
             table[rows.tolist(), :].to_native(), landmark + times, conditional_after=landmark
@@ -257,7 +257,7 @@ def default_horizons(outcome: Outcome) -> Floats:
     return np.unique(np.quantile(outcome.duration[outcome.event > 0], [0.25, 0.5, 0.75]))
 
 
-def _integration_times(outcome: Outcome, censoring: CensoringSurvival) -> Floats:
+def integration_times(outcome: Outcome, censoring: CensoringSurvival) -> Floats:
     """A hundred times between the 5 and 95 % quantiles of the event times, where G is usable."""
     first, last = np.quantile(outcome.duration[outcome.event > 0], [0.05, 0.95])
     times = censoring.usable(np.unique(np.linspace(first, last, 100)))
