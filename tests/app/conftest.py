@@ -15,7 +15,6 @@ TestClient = pytest.importorskip("fastapi.testclient").TestClient
 
 from survtrace import SurvTRACE  # noqa: E402
 from survtrace.app import create_app  # noqa: E402
-from survtrace.tables.outcome.outcome import Outcome  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -49,12 +48,9 @@ def fitted_by_age(draw_cohort, tiny):
     X, y = draw_cohort(240, 3, seed=1)
     entry = np.random.default_rng(0).uniform(50, 70, len(X))
     entry[0] = 50.0
-    y = Outcome(entry + y["duration"].to_numpy(), y["event"].to_numpy(), (1, 2, 3), entry=entry)
-    settings = {**tiny, "time_unit": "years", "mortality_weight": 0.0, "stay_weight": 0.0}
-    est = SurvTRACE(**settings).fit(X.drop(columns="age"), y)
-    est.entry_, est.has_start_stop_, est.time_name_ = (50.0, 60.3, 70.0), False, "age"
-    est.time_grid_[0] = 50.0
-    return est
+    y = y.assign(entry=entry, duration=entry + y["duration"])
+    settings = {**tiny, "mortality_weight": 0.0, "stay_weight": 0.0}
+    return SurvTRACE(**settings, time_unit="years", time_name="age").fit(X.drop(columns="age"), y)
 
 
 @contextmanager

@@ -311,15 +311,30 @@ def test_two_ages_are_compared_over_as_many_years_from_now_on(page_by_age, fitte
     page.get_by_role("button", name="Compare with patient B").click()
     page.locator("#B-now").fill("66")
     expect(page.locator("#summary")).to_contain_text(
-        "Patient A age 60 to 70 years, patient B age 66 to 76 years: event-free"
+        "Patient A age 61 to 71 years, patient B age 66 to 76 years: event-free"
     )
     expect(page.locator("#survival svg")).to_contain_text("years from now")
     late = fitted_by_age.time_grid_[-1] - 4
     page.locator("#B-now").fill(str(late))
     expect(page.locator("#warnings")).to_contain_text("Only the next 4 years are shown")
-    expect(page.locator("#summary")).to_contain_text("Patient A age 60 to 64 years")
+    expect(page.locator("#summary")).to_contain_text("Patient A age 61 to 65 years")
     page.locator("#B-now").fill("30")
     expect(page.get_by_role("alert")).to_contain_text("age now must lie between 50 and")
+
+
+def test_a_table_with_an_age_for_each_is_scored_for_the_years_from_then_on(page_by_age):
+    page = page_by_age
+    page.get_by_text("Score a table of patients").click()
+    page.get_by_label("CSV file").set_input_files(
+        {"name": "ward.csv", "mimeType": "text/csv", "buffer": b"age_now,size\n61,3\n66,4\n"}
+    )
+    expect(page.get_by_label("Column with the age now")).to_have_value("age_now")
+    page.get_by_label("For so long from now on", exact=False).fill("5 10")
+    page.get_by_role("button", name="Score").click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download the scored table").click()
+    scored = pd.read_csv(io.BytesIO(download.value.path().read_bytes()))
+    assert {"survival_+5", "incidence_3_+10"} <= set(scored.columns)
 
 
 def test_the_sheet_of_a_patient_begins_at_its_age(page_by_age):

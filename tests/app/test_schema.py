@@ -82,7 +82,7 @@ def test_where_all_were_observed_from_0_no_time_is_asked_for(fitted_three):
 def test_with_age_as_the_clock_the_age_now_is_asked_for_and_ten_years_are_shown(fitted_by_age):
     time = time_schema(fitted_by_age)
     assert (time.name, time.unit, time.start) == ("age", "years", 50.0)
-    assert (time.now, time.step, time.ahead) == (60.0, 1.0, 10.0)
+    assert (time.now, time.step, time.ahead) == (61.0, 1.0, 10.0)
     assert time_schema(fitted_by_age, "months").ahead < time.end - time.now + 0.1
 
 

@@ -2,6 +2,7 @@
 
 import io
 
+import numpy as np
 import pandas as pd
 import pytest
 from fastapi.testclient import TestClient
@@ -118,3 +119,33 @@ def test_a_time_asked_twice_is_one_column(est, subjects):
     names = answer.text.splitlines()[0].split(",")
     assert names[-3:] == ["survival_400000", "incidence_1_400000", "incidence_2_400000"]
     assert names.count("survival_400000") == 1
+
+
+def test_the_next_years_of_each_subject_are_counted_from_its_own_age(fitted_by_age, draw_cohort):
+    X = draw_cohort(20, 3)[0].drop(columns="age").assign(age_now=np.linspace(55, 68, 20))
+    with TestClient(create_app(fitted_by_age)) as client:
+        table = X.to_csv(index=False)
+        answer = client.post("/score?after=age_now&ahead=5&ahead=10", content=table)
+        scored = pd.read_csv(io.StringIO(answer.text))
+        assert answer.headers["Survtrace-Warnings"] == "[]"
+        assert scored.columns[-8:].tolist() == [
+            f"{state}_+{ahead}"
+            for state in ("survival", "incidence_1", "incidence_2", "incidence_3")
+            for ahead in (5, 10)
+        ]
+        now = X["age_now"].to_numpy()
+        expected = fitted_by_age.predict_survival_function(
+            X[["size", "sex", "stage"]], now[:, None] + [5, 10], conditional_after=now
+        )
+        found = scored[["survival_+5", "survival_+10"]]
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+        for asked, words in {
+            "ahead=5": "after names the column that has it",
+            "after=years&ahead=5": "after must name a column of the table; got 'years'",
+        }.items():
+            refused = client.post(f"/score?{asked}", content=table)
+            assert words in refused.json()["detail"]
+        gap = client.post("/score?after=age_now&ahead=5", content=table.replace("55.0", ""))
+        assert "1 of 20 rows have none (first: row 0" in gap.json()["detail"]
+        silent = client.post("/score?times=70", content=table)
+        assert "the curves begin at 50" in silent.headers["Survtrace-Warnings"]

@@ -61,7 +61,7 @@ def test_values_outside_what_was_learned_are_counted(of_three_causes):
 
 def test_patients_are_chosen_by_predicted_risk_and_carry_no_row_number(of_three_causes):
     est, (X, y) = of_three_causes.est, of_three_causes.scored
-    patients = choose_patients(est, X, read_outcome(y), 1, random_state=0)
+    patients = choose_patients(est, X, read_outcome(y), 1, 0, est.median_event_time_)
     risk = np.sort(est.predict(X))
     expected = [risk[int(place * len(X))] for place in (0.1, 0.5, 0.9)]
     assert [patient.risk for patient in patients.each] == expected

@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from survtrace.app.limits import Limits
 from survtrace.app.schema import CovariateSchema
-from survtrace.errors import DataError, DataWarning, warn
+from survtrace.errors import DataError, DataWarning, row_name, warn
 from survtrace.estimator import SurvTRACE
 from survtrace.explain import attention_rollout
 from survtrace.inference.times import read_times
@@ -113,8 +113,18 @@ class Answers:
             warnings=words,
         )
 
-    def score(self, content: bytes, times: Sequence[float] | None) -> Scored:
-        """A CSV table with the probability of each state at each time added to its columns."""
+    def score(
+        self,
+        content: bytes,
+        times: Sequence[float] | None,
+        after: str | None = None,
+        ahead: Sequence[float] | None = None,
+    ) -> Scored:
+        """A CSV table with the probability of each state at each time added to its columns.
+
+        ``after`` names a column with a time at which each subject is event-free, such as its age;
+        ``ahead`` are times counted from there, in place of ``times``.
+        """
         with collected_warnings() as words:
             table, text = read_csv(content, self.limits.rows)
             missing = [name for name in self.covariates if name not in table]
@@ -123,7 +133,13 @@ class Answers:
                     f"the table must have columns named as in /schema; it has none of "
                     f"{_some(missing)}, but {_some(text.columns.to_list())}. Rename them."
                 )
-            unused = [name for name in text.columns if name not in self.covariates]
+            starts = 0.0 if after is None else _now(table, after)
+            if ahead and after is None:
+                raise DataError(
+                    f"ahead={list(ahead)} is counted from a time of each subject's own; after "
+                    "names the column that has it. Add for example after=age."
+                )
+            unused = [name for name in text.columns if name not in (*self.covariates, after)]
             for name in missing:
                 if near := get_close_matches(name, unused, n=1):
                     raise DataError(
@@ -136,28 +152,31 @@ class Answers:
                     DataWarning,
                 )
             completed = table.assign(**dict.fromkeys(missing))
-            distinct = list(dict.fromkeys(times or [self.est.median_event_time_]))
-            points, mean, _ = self._states(completed, distinct)
-        added = prediction_frame(text, state_names(points, self.causes), mean)
-        return Scored(pd.concat([text, added], axis=1), words)
+            if after is not None and after not in self.covariates:
+                completed = completed.drop(columns=after)
+            distinct = list(dict.fromkeys(ahead or times or [self.est.median_event_time_]))
+            asked = np.add.outer(starts, distinct) if ahead else distinct
+            _, mean, _ = self._states(completed, asked, starts)
+        names = state_names(distinct, self.causes, mark="+" if ahead else "")
+        return Scored(pd.concat([text, prediction_frame(text, names, mean)], axis=1), words)
 
     def _states(
         self,
         X: pd.DataFrame,
-        times: Sequence[float] | None,
-        after: float | Sequence[float] = 0.0,
+        times: Sequence[float] | Array | None,
+        after: float | Sequence[float] | Array = 0.0,
     ) -> tuple[Array, Array, Array]:
         """Times; probability of each state, (subject, state, time), and its deviation."""
         points, _ = read_times(times, self.est.time_grid_, "constant")
         if np.isinf(points).any():
             raise DataError("times must be finite; got infinity. Ask for the end of the grid.")
         starts = self._starts(after, len(X))
-        self.limits.check(len(X), len(points), 1 + len(self.causes))
+        self.limits.check(len(X), points.shape[-1], 1 + len(self.causes))
         mean, deviation = self.predictor.curve(X, "states", points, after=starts, with_std=True)
         assert deviation is not None
         return points, mean, deviation
 
-    def _starts(self, after: float | Sequence[float], n_subjects: int) -> Array | None:
+    def _starts(self, after: float | Sequence[float] | Array, n_subjects: int) -> Array | None:
         """Until when each subject is known to be event-free; None where that is 0 for all."""
         first, end = self.est.time_grid_[[0, -1]]
         starts = np.atleast_1d(np.asarray(after, dtype=np.float64))
@@ -172,6 +191,12 @@ class Answers:
                 f"after must lie between {first:g} and {end:g}, where the curves begin and end; "
                 f"got {outside[0]:g}. Give a time there until which the subject is known to be "
                 "event-free."
+            )
+        if first > 0 and (starts == 0).any():
+            warn(
+                f"the curves begin at {first:g}, and no later time until which a subject is "
+                "event-free was given: they are those of somebody event-free then. Give `after`.",
+                DataWarning,
             )
         return np.broadcast_to(starts, n_subjects).copy() if starts.any() else None
 
@@ -190,6 +215,23 @@ class Answers:
             for name, covariate in self.covariates.items()
         }
         return pd.DataFrame(columns)
+
+
+def _now(table: pd.DataFrame, name: str) -> Array:
+    """The column of a table that has the time now of each subject."""
+    if name not in table:
+        raise DataError(
+            f"after must name a column of the table; got {name!r}, which is none of "
+            f"{_some(table.columns.to_list())}. Add the column, or correct the name."
+        )
+    values = pd.to_numeric(table[name], errors="coerce").to_numpy(np.float64)
+    if np.isnan(values).any():
+        row = int(np.flatnonzero(np.isnan(values))[0])
+        raise DataError(
+            f"column {name!r} must have a time for each subject; {np.isnan(values).sum()} of "
+            f"{len(values)} rows have none (first: {row_name(row)}). Fill them in."
+        )
+    return values
 
 
 def read_csv(content: bytes, max_rows: int) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -239,15 +239,20 @@ def _guarded_routes(
         openapi_extra={"requestBody": {"required": True, **text}},
     )
     async def score(
-        request: Request, times: Annotated[list[Time] | None, Query()] = None
+        request: Request,
+        times: Annotated[list[Time] | None, Query()] = None,
+        after: str | None = None,
+        ahead: Annotated[list[Time] | None, Query()] = None,
     ) -> StreamingResponse:
         """Add survival and incidences at `times` to a CSV table of subjects.
 
-        `times` is by default the median event time. The header `Survtrace-Warnings` holds the
-        warnings, as a JSON list.
+        `times` is by default the median event time. `after` names a column with a time at which
+        each subject is event-free, such as its age now; `ahead` are times counted from there, in
+        place of `times`: ?after=age&ahead=10 asks for the next ten years. The header
+        `Survtrace-Warnings` holds the warnings, as a JSON list.
         """
         content = await request.body()
-        scored = await worker.run(lambda: answers.score(content, times))
+        scored = await worker.run(lambda: answers.score(content, times, after, ahead))
         warnings = json.dumps([warning[:300] for warning in scored.warnings[:5]])
         return StreamingResponse(scored.csv(), media_type="text/csv", headers={WARNINGS: warnings})
 

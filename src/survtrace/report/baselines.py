@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from survtrace.report.overlap import Subjects
 from survtrace.report.progress import Tell, say_nothing
 from survtrace.tables.covariates.columns import plain_columns
 from survtrace.tables.covariates.covariates import open_table
+from survtrace.tables.landmarks import at_risk
 from survtrace.tables.outcome.outcome import Outcome
 
 Floats = NDArray[np.float64]
@@ -60,6 +61,7 @@ def predict_baselines(
     times: Floats,
     random_state: int,
     tell: Tell = say_nothing,
+    landmark: float | None = None,
 ) -> Baselines:
     """Predict incidences by Aalen-Johansen, Cox and a random survival forest.
 
@@ -78,6 +80,9 @@ def predict_baselines(
         When, increasing.
     random_state, tell
         As in `collect`.
+    landmark
+        Predict for the subjects under observation then, from what is known of them, with times
+        counted from it.
     """
     # Baselines read no raw table: numbers written as text would become categories for them.
     covariates = est.encoding_.covariates
@@ -92,7 +97,9 @@ def predict_baselines(
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataWarning)  # issued for the estimator already
-                incidence, fits = _predict(baseline, X, outcome, train, times, random_state, tell)
+                incidence, fits = _predict(
+                    baseline, X, outcome, train, times, random_state, tell, landmark
+                )
         except ImportError:
             left_out.append(
                 f"{baseline.name} is left out: it needs scikit-survival, which is not installed "
@@ -211,29 +218,50 @@ def _predict(
     times: Floats,
     random_state: int,
     tell: Tell,
+    landmark: float | None,
 ) -> tuple[Floats, list[Any]]:
     """Predict for every subject by a fit to training rows, or to other folds; and the fits."""
+    rows = np.arange(len(X))
+    how: dict[str, Any] = {}
+    if landmark is not None:
+        rows, times, how = (
+            at_risk(outcome, landmark).rows,
+            landmark + times,
+            {"conditional_after": landmark},
+        )
     if train is not None:
         tell(f"fitting {baseline.name}")
         fit = _fit_some(baseline, *train, random_state)
-        return fit.predict_cumulative_incidence(X, times), [fit]
-    incidence = np.empty((len(X), len(outcome.causes), len(times)))
+        return fit.predict_cumulative_incidence(X.iloc[rows], times, **how), [fit]
+    incidence = np.empty((len(rows), len(outcome.causes), len(times)))
     fits: list[Any] = []
-    # Folds with about as many events of each cause, where it has enough.
-    counts = np.bincount(outcome.event)
-    strata = np.where(counts[outcome.event] < FOLDS, counts.argmax(), outcome.event)
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=random_state)
-    for others, fold in folds.split(strata, strata):
+    for fold in _folds(outcome, random_state):
         tell(f"fitting {baseline.name}, fold {len(fits) + 1} of {FOLDS}")
-        fits.append(_fit_some(baseline, X.iloc[others], outcome.take(others), random_state))
-        incidence[fold] = fits[-1].predict_cumulative_incidence(X.iloc[fold], times)
+        fits.append(_fit_some(baseline, X[~fold], outcome.take(~fold), random_state))
+        here = fold[rows]
+        incidence[here] = fits[-1].predict_cumulative_incidence(X.iloc[rows[here]], times, **how)
     return incidence, fits
+
+
+def _folds(outcome: Outcome, random_state: int) -> Iterator[NDArray[np.bool_]]:
+    """Mark the rows of each fold: whole subjects, with about as many events of each cause."""
+    last = outcome if outcome.goes_on is None else outcome.take(~outcome.goes_on)
+    counts = np.bincount(last.event)  # a cause with too few events goes with the most frequent
+    strata = np.where(counts[last.event] < FOLDS, counts.argmax(), last.event)
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=random_state)
+    for _, fold in folds.split(strata, strata):
+        if outcome.id is None or last.id is None:
+            yield np.isin(np.arange(len(outcome)), fold)
+        else:
+            yield np.isin(outcome.id, last.id[fold])
 
 
 def _fit_some(baseline: _Baseline, X: pd.DataFrame, outcome: Outcome, random_state: int) -> Any:
     """Fit to the rows, or to as many of them, drawn at random, as the baseline is given."""
     if baseline.learning_rows is not None and len(X) > baseline.learning_rows:
-        order = np.random.default_rng(random_state).permutation(len(X))
-        rows = np.sort(order[: baseline.learning_rows])
+        number = np.arange(len(X)) if outcome.id is None else outcome.id  # of the subject
+        subjects = np.random.default_rng(random_state).permutation(np.unique(number))
+        some = subjects[: baseline.learning_rows * len(subjects) // len(X)]
+        rows = np.flatnonzero(np.isin(number, some))
         X, outcome = X.iloc[rows], outcome.take(rows)
     return baseline.make().fit(X, outcome)

@@ -17,13 +17,14 @@ from survtrace.estimator import SurvTRACE
 from survtrace.explain import covariate_relevance, faithfulness, permutation_importance
 from survtrace.explain.frame import read_frame
 from survtrace.naming import Names, names_of
+from survtrace.report.at_landmark import View, look
 from survtrace.report.description import CohortSummary, FitSummary, describe, describe_fit
 from survtrace.report.overlap import Subjects, check_rows
 from survtrace.report.patients import Patients, choose_patients
 from survtrace.report.progress import Tell, say_nothing
 from survtrace.report.scores import Scores, score
 from survtrace.tables.covariates.covariates import open_table, select_columns
-from survtrace.tables.outcome.outcome import Outcome, require_same_subjects
+from survtrace.tables.outcome.outcome import require_same_subjects
 from survtrace.tables.outcome.pairing import read_scored
 
 MOST_SHUFFLED, FEWEST_SUBJECTS = 50_000, 1_000  # rows predicted for importance; subjects of these
@@ -121,14 +122,16 @@ def collect(
         rows = None if train is None else _read_training(est, train)
         alerts, remarks = check_rows(est, scored, rows)
         scores = score(est, *scored, rows, random_state, tell, with_baselines=not alerts)
-    cohort = describe(est, frame, outcome)
+        cohort = describe(est, frame, outcome)
     main = cohort.events.sort_values("events", kind="stable")["cause"].iloc[-1]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # of parts of a table that was remarked on
+        view = look(est, frame, outcome, scores.landmark)
         tell("shuffling covariates for their importance")
-        importance = _importance(est, frame, outcome, n_repeats, random_state)
+        importance = _importance(view, n_repeats, random_state)
         tell("explaining three example patients")
-        patients = choose_patients(est, frame, outcome, main, random_state)
+        time = est.median_event_time_ if scores.landmark is None else scores.horizon
+        patients = choose_patients(view.est, view.X, view.outcome, main, random_state, time)
     return Summary(
         alerts=alerts,
         remarks=(*remarks, *_sentences(caught)),
@@ -179,12 +182,11 @@ def _read_training(est: SurvTRACE, train: Any) -> Subjects:
     return _read(est, X, y)
 
 
-def _importance(
-    est: SurvTRACE, X: pd.DataFrame, outcome: Outcome, n_repeats: int, random_state: int
-) -> Importance:
+def _importance(view: View, n_repeats: int, random_state: int) -> Importance:
+    est, X = view.est, view.X
     most = max(MOST_SHUFFLED // (max(n_repeats, 1) * X.shape[1]), FEWEST_SUBJECTS)
     drawn = np.sort(np.random.default_rng(random_state).permutation(len(X))[:most])
-    some, their = X.iloc[drawn], outcome.take(drawn)
+    some, their = X.iloc[drawn], view.outcome.take(drawn)
     table = permutation_importance(est, some, their, n_repeats=n_repeats, random_state=random_state)
     agreement = str(faithfulness(covariate_relevance(est, some), table))
     for label in est.causes_:

@@ -55,10 +55,8 @@ class Observation:
 
     Attributes
     ----------
-    entries
-        Least, quartiles and greatest of the subjects' first entries.
-    n_late
-        Subjects who entered after 0.
+    n_late, entries
+        Subjects who entered after 0, and least, quartiles and greatest of their first entries.
     most_rows, n_gaps
         Rows of the subject with most of them, and how often one left and came back.
     total
@@ -69,8 +67,8 @@ class Observation:
         A row for each time under observation, for the figure.
     """
 
-    entries: tuple[float, ...]
     n_late: int
+    entries: tuple[float, ...]
     most_rows: int
     n_gaps: int
     total: float
@@ -156,8 +154,8 @@ def _observation(outcome: Outcome) -> Observation:
     shown = _round_times(float(stays.entry.min()), float(stays.duration.max()))
     at_risk = [int(((stays.entry < t) & (stays.duration >= t)).sum()) for t in shown]
     return Observation(
-        _five_numbers(firsts),
         int((firsts > 0).sum()),
+        _five_numbers(firsts[firsts > 0]) if (firsts > 0).any() else (0.0,) * 5,
         int(np.bincount(np.unique(number, return_inverse=True)[1]).max()),
         len(stays) - n_subjects,
         float((stays.duration - stays.entry).sum()),

@@ -157,7 +157,8 @@ def _scores(summary: Summary) -> Iterator[Image]:
     for cause, wide in tables.items():
         figure, ax = _canvas(SMALL)
         labels = {"title": names.cause(cause), "score": shown, "unit": names.time_unit}
-        labels["clock"] = names.clock
+        at_start = scores.landmark is None
+        labels["clock"] = names.clock if at_start else "time after the landmark"
         times, methods = wide.columns.to_numpy(), list(wide.index)
         plot_scores_over_time(times, wide.to_numpy(), methods, reference=0, **labels, ax=ax)
         ax.set_ylim(limits)

@@ -98,6 +98,7 @@ def render(summary: Summary, *, title: str | None = None) -> str:
         glance=_glance(summary),
         score_tables=list(_score_tables(summary.scores)),
         differences=_differences(summary.scores),
+        landmarks=_landmarks(summary.scores),
         saved=AALEN_JOHANSEN in summary.scores.methods,
         calibration=list(_calibration(summary)),
         importance=_importance(summary),
@@ -162,6 +163,32 @@ def signed(value: float, digits: int = 2) -> str:
     return shown[1:] if float(shown) == 0 else shown.replace("-", MINUS)
 
 
+def span(names: Names, value: float) -> str:
+    r"""A length of time, with its unit.
+
+    Examples
+    --------
+    >>> span(Names({}, {}, "years"), 7.5)
+    '7.5\xa0years'
+    """
+    return names.time(number(value)).replace(" ", SPACE)
+
+
+def moment(names: Names, value: float) -> str:
+    r"""A time on the clock, with its unit, and with its name where it has one.
+
+    Examples
+    --------
+    >>> moment(Names({}, {}, "years", time_name="age"), 72.0)
+    'age\xa072\xa0years'
+    >>> moment(Names({}, {}, "days", time_name="time since transplant"), 90.0)
+    '90\xa0days since\xa0transplant'
+    """
+    if names.time_name.startswith("time since "):
+        return f"{span(names, value)} since{SPACE}{names.time_name[11:]}"
+    return f"{names.time_name}{SPACE if names.time_name else ''}{span(names, value)}"
+
+
 def _environment(names: Names) -> Environment:
     environment = Environment(
         loader=PackageLoader("survtrace.report"),
@@ -174,10 +201,11 @@ def _environment(names: Names) -> Environment:
         "cause": names.cause,
         "covariate": names.covariate,
         "interval": interval,
+        "moment": lambda value: moment(names, value),
         "number": number,
         "share": share,
         "signed": signed,
-        "time": lambda value: names.time(number(value)).replace(" ", SPACE),
+        "time": lambda value: span(names, value),
     }
     return environment
 
@@ -205,7 +233,7 @@ def _glance(summary: Summary) -> list[dict[str, Any]]:
         rows.append(
             {
                 "cause": place.cause,
-                "events": place.events,
+                "events": scores.n_events[place.cause],
                 "concordance": _ends(_pick(there, score="C")),
                 "predicted": _ends(_pick(there, score="predicted"))[0],
                 "observed": _ends(_pick(there, score="observed"))[0],
@@ -242,6 +270,21 @@ def _score_tables(scores: Scores) -> Iterator[dict[str, Any]]:
                 rows.append({"horizon": horizon, "cells": cells})
             kinds.append({"score": kind, "rows": rows})
         yield {"cause": cause, "kinds": kinds}
+
+
+def _landmarks(scores: Scores) -> list[dict[str, Any]]:
+    """For each cause a row for each landmark: who is at risk, and the scores from there on."""
+    groups, table = [], scores.landmarks
+    for cause in dict.fromkeys(table["cause"]) if len(table) else []:
+        rows = []
+        for landmark in dict.fromkeys(table["landmark"]):
+            there = _pick(table, cause=cause, landmark=landmark)
+            kinds = ("C", "Brier", "predicted", "observed")
+            counts = {name: there[name].iloc[0] for name in ("at_risk", "events", "by")}
+            ends = {kind: _ends(_pick(there, score=kind)) for kind in kinds}
+            rows.append({"landmark": landmark, **counts, **ends})
+        groups.append({"cause": cause, "rows": rows})
+    return groups
 
 
 def _differences(scores: Scores) -> list[dict[str, Any]]:

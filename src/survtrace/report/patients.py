@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from survtrace.estimator import SurvTRACE
 from survtrace.explain import attributions
+from survtrace.report.at_landmark import AtLandmark
 from survtrace.tables.outcome.outcome import Outcome
 
 Floats = NDArray[np.float64]
@@ -25,7 +25,7 @@ class Patient:
     Attributes
     ----------
     name, risk
-        Which of the three, and the predicted incidence of any cause at the median event time.
+        Which of the three, and the predicted incidence of any cause by `Patients.time`.
     entry
         When its row begins: it is event-free until then, and its curves begin there.
     covariates
@@ -54,7 +54,7 @@ class Patients:
     each
         The subjects, rising in risk.
     time
-        The median event time of the training rows.
+        The median event time of the training rows; at a landmark, the middle horizon, from it.
     cause, base
         The cause whose incidence by then the shares explain, and its mean over subjects drawn for
         comparison; None where shap is not installed.
@@ -67,21 +67,31 @@ class Patients:
 
 
 def choose_patients(
-    est: SurvTRACE, X: pd.DataFrame, outcome: Outcome, cause: Any, random_state: int
+    est: Any,
+    X: pd.DataFrame,
+    outcome: Outcome,
+    cause: Any,
+    random_state: int,
+    time: float,
 ) -> Patients:
-    """Choose the subjects at the 10, 50 and 90 % quantiles of predicted risk."""
-    risk = est.predict(X)
+    """Choose the subjects at the 10, 50 and 90 % quantiles of predicted risk by a time.
+
+    ``est`` is an estimator, or one that is asked `AtLandmark`.
+    """
+    risk = 1 - est.predict_survival_function(X, [time])[:, 0]
     order = np.argsort(risk, kind="stable")
     rows = [order[int(place * len(order))] for place in PLACES.values()]
-    chosen, times = X.iloc[rows], np.linspace(est.time_grid_[0], est.time_grid_[-1], 100)
-    entry = np.zeros(len(rows)) if outcome.entry is None else outcome.entry[rows]
+    chosen, (start, end) = X.iloc[rows], est.time_grid_[[0, -1]]
+    origin = est.landmark if isinstance(est, AtLandmark) else 0.0
+    entry, known = np.full(len(rows), max(start, origin)), {}
+    if outcome.entry is not None:
+        entry = np.clip(outcome.entry[rows], start, 0.99 * end + 0.01 * start)
+        known = {"conditional_after": entry}
+    times = np.linspace(entry, end, 100, axis=1)
     incidence, deviation = est.predict_cumulative_incidence(
-        chosen,
-        times,
-        conditional_after=None if outcome.entry is None else entry,
-        return_std=True,
+        chosen, times - origin, return_std=True, **known
     )
-    shares, base = _shares(est, X, chosen, cause, random_state)
+    shares, base = _shares(est, X, chosen, cause, random_state, time)
     tables = [_covariates(chosen.iloc[i], shares, i) for i in range(len(rows))]
     patients = tuple(
         Patient(
@@ -89,24 +99,29 @@ def choose_patients(
             float(risk[rows[i]]),
             float(entry[i]),
             tables[i],
-            times[times >= entry[i]],
-            incidence[i][:, times >= entry[i]],
-            deviation[i][:, times >= entry[i]],
+            times[i],
+            incidence[i],
+            deviation[i],
         )
         for i, name in enumerate(PLACES)
     )
-    return Patients(patients, est.median_event_time_, None if base is None else cause, base)
+    return Patients(patients, time, None if base is None else cause, base)
 
 
 def _shares(
-    est: SurvTRACE, X: pd.DataFrame, chosen: pd.DataFrame, cause: Any, random_state: int
+    est: Any,
+    X: pd.DataFrame,
+    chosen: pd.DataFrame,
+    cause: Any,
+    random_state: int,
+    time: float,
 ) -> tuple[Floats | None, float | None]:
     others = X.sample(min(BACKGROUND, len(X)), random_state=random_state)
     try:
         table = attributions(
             est,
             chosen,
-            time=est.median_event_time_,
+            time=time,
             cause=cause,
             background=others,
             n_permutations=ORDERS,

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from survtrace.errors import DataError, DataWarning, warn
 from survtrace.estimator import SurvTRACE
-from survtrace.evaluation.score_table import Row, default_horizons, score_rows, score_table
+from survtrace.evaluation.score_table import (
+    Row,
+    default_horizons,
+    score_landmarks,
+    score_rows,
+    score_table,
+)
 from survtrace.metrics import CensoringSurvival, brier_score, calibration_curve, compare
+from survtrace.report.at_landmark import FEWEST_EVENTS, choose_landmarks, look
 from survtrace.report.baselines import AALEN_JOHANSEN, Baselines, predict_baselines
 from survtrace.report.overlap import Subjects
 from survtrace.report.progress import Tell, say_nothing
+from survtrace.tables.landmarks import after_landmark
 from survtrace.tables.outcome.outcome import Outcome
 
 Floats = NDArray[np.float64]
@@ -46,6 +56,15 @@ class Scores:
     calibration
         Groups of similar predictions at the middle horizon: columns ``cause``, ``predicted``,
         ``observed``, ``low``, ``high`` (95 % interval of the observed incidence) and ``size``.
+    landmark
+        The landmark at which subjects are scored, from which ``horizons`` and times count; None
+        where they are scored from the start.
+    landmarks
+        Scores of SurvTRACE at some landmarks, as from `evaluate`; empty where everybody was
+        observed from 0 on in one row.
+    n_scored, n_events
+        How many subjects are scored (at a landmark: those under observation), and the events of
+        each cause among them.
     fitted, notes, left_out
         On which rows the baselines were fitted, with what settings, and which are missing and
         why.
@@ -56,6 +75,10 @@ class Scores:
     differences: pd.DataFrame
     brier: pd.DataFrame
     calibration: pd.DataFrame
+    landmark: float | None
+    landmarks: pd.DataFrame
+    n_scored: int
+    n_events: dict[Any, int]
     fitted: str
     notes: tuple[str, ...]
     left_out: tuple[str, ...]
@@ -84,35 +107,90 @@ def score(
     """Score SurvTRACE, Aalen-Johansen, Cox and a forest.
 
     On rows that SurvTRACE has learned from, it is scored alone: there it would always win.
+    Start-stop rows are scored at a landmark, and so are late entries where scores from the start
+    are refused: too few were under observation early.
     """
+    parts = (est, X, outcome, train, random_state, tell, with_baselines)
+    landmarks = [] if outcome.entry is None else choose_landmarks(outcome)
+    if not outcome.is_start_stop:
+        try:
+            return _score(*parts, None, landmarks)
+        except DataError as error:
+            if not landmarks:
+                raise
+            warn(f"subjects are scored at a landmark: {error}", DataWarning)
+    if not landmarks:
+        raise DataError(
+            f"a report on start-stop rows needs {FEWEST_EVENTS} events or more among those under "
+            f"observation at some time; {(outcome.event > 0).sum()} events in all are too few. "
+            "Score more subjects."
+        )
+    return _score(*parts, landmarks[len(landmarks) // 2], landmarks)
+
+
+def _score(
+    est: SurvTRACE,
+    X: pd.DataFrame,
+    outcome: Outcome,
+    train: Subjects | None,
+    random_state: int,
+    tell: Tell,
+    with_baselines: bool,
+    landmark: float | None,
+    landmarks: list[float],
+) -> Scores:
     tell(f"scoring {OURS}")
-    horizons, grid = default_horizons(outcome), est.censoring_.usable(est.score_times_)
+    view = look(est, X, outcome, landmark)
+    horizons, grid = default_horizons(view.outcome), view.grid
     times = np.union1d(horizons, grid)
-    when = (times, est.causes_, horizons, grid, est.censoring_)
-    incidences = {OURS: est.predict_cumulative_incidence(X, times)}
-    rows = {OURS: score_rows(outcome, incidences[OURS], *when, random_state=random_state)}
+    when = (times, est.causes_, horizons, grid, view.weights)
+    incidences = {OURS: view.est.predict_cumulative_incidence(view.X, times)}
+    rows = {OURS: score_rows(view.outcome, incidences[OURS], *when, random_state=random_state)}
     baselines = NONE
     if with_baselines:
-        baselines = predict_baselines(est, X, outcome, train, times, random_state, tell)
+        baselines = predict_baselines(est, X, outcome, train, times, random_state, tell, landmark)
     for name, incidence in baselines.incidences.items():
         tell(f"scoring {name}")
         incidences[name] = incidence
-        rows[name] = score_rows(outcome, incidence, *when, random_state=random_state)
+        rows[name] = score_rows(view.outcome, incidence, *when, random_state=random_state)
     tables = {name: score_table(found).assign(method=name) for name, found in rows.items()}
     if AALEN_JOHANSEN in tables:
         tables[AALEN_JOHANSEN] = _without_order(tables[AALEN_JOHANSEN])
     middle = float(horizons[len(horizons) // 2])
     on_grid = {name: each[..., np.searchsorted(times, grid)] for name, each in incidences.items()}
+    at_middle = incidences[OURS][..., np.searchsorted(times, middle)]
     return Scores(
         horizons,
         pd.concat(tables.values(), ignore_index=True),
         _differences(rows, middle),
-        _brier_over_time(on_grid, outcome, grid, est.censoring_),
-        _calibration(incidences[OURS][..., np.searchsorted(times, middle)], outcome, middle),
+        _brier_over_time(on_grid, view.outcome, grid, view.weights),
+        _calibration(at_middle, view.outcome, middle),
+        landmark,
+        _at_landmarks(est, X, outcome, landmarks, random_state),
+        len(view.outcome),
+        view.outcome.n_events,
         baselines.fitted,
         baselines.notes,
         baselines.left_out,
     )
+
+
+def _at_landmarks(
+    est: SurvTRACE, X: pd.DataFrame, outcome: Outcome, landmarks: list[float], random_state: int
+) -> pd.DataFrame:
+    """Score at each landmark by the middle one of its horizons; and count who is at risk there."""
+    tables = []
+    for landmark in landmarks:
+        _, future = after_landmark(outcome, landmark)
+        horizons = default_horizons(future)[[len(default_horizons(future)) // 2]]
+        found = score_landmarks(
+            est, X, outcome, [landmark], horizons, random_state=random_state, n_resamples=200
+        )
+        events = {c: int((future.event == k).sum()) for k, c in enumerate(future.causes, start=1)}
+        tables.append(
+            found.assign(at_risk=len(future), events=found["cause"].map(events), by=horizons[0])
+        )
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
 def _without_order(table: pd.DataFrame) -> pd.DataFrame:
@@ -141,7 +219,10 @@ def _differences(rows: dict[str, list[Row]], horizon: float) -> pd.DataFrame:
 
 
 def _brier_over_time(
-    methods: dict[str, Floats], outcome: Outcome, grid: Floats, censoring: CensoringSurvival
+    methods: dict[str, Floats],
+    outcome: Outcome,
+    grid: Floats,
+    censoring: CensoringSurvival | Outcome,
 ) -> pd.DataFrame:
     pieces = []
     for name, incidence in methods.items():

@@ -89,12 +89,18 @@ async function begin() {
     $("horizon-words").textContent = "Look ahead, from now on";
     $("horizon-slider").setAttribute("aria-label", "Look ahead, slider");
     $("horizon-slider").after($("print"));
+    $("score-now-row").hidden = false;
+    $("score-now").required = true;
+    $("score-now").value = `${time.name.replaceAll(/\W+/g, "_")}_now`;
+    $("score-now-label").textContent = `Column with the ${time.name} now`;
+    $("score-words").textContent = "For so long from now on";
     $("after-row").hidden = true;
   }
   $("band-words").textContent = schema.members > 1
     ? `The band is two standard deviations between the ${schema.members} networks of the ensemble: `
       + "how far they disagree, which is not all that is uncertain." : "";
-  const header = schema.covariates.map(({ name }) => (/[",\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name));
+  const columns = [...(asksNow(schema) ? [$("score-now").value] : []), ...schema.covariates.map(({ name }) => name)];
+  const header = columns.map((name) => (/[",\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name));
   $("template").href = URL.createObjectURL(new Blob([`${header.join(",")}\n`], { type: "text/csv" }));
   showPatients();
   if (schema.importance) await showImportance();
@@ -355,7 +361,9 @@ const score = heed(async () => {
   if (file.size > bytes) {
     throw new Refused(`A file may have at most ${plain(bytes)} bytes; this one has ${plain(file.size)}. Send it in parts.`);
   }
-  const address = `score?${new URLSearchParams(times.map((t) => ["times", t]))}`;
+  const now = asksNow(state.schema) ? [["after", $("score-now").value]] : [];
+  const asked = times.map((t) => [now.length ? "ahead" : "times", t]);
+  const address = `score?${new URLSearchParams([...now, ...asked])}`;
   const response = await ask(address, { method: "POST", headers: { "Content-Type": "text/csv" }, body: file });
   const text = await response.blob();
   complain("");
