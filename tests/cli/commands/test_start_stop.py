@@ -153,7 +153,7 @@ def test_a_table_without_the_column_of_entry_is_asked_about(survtrace, table, sm
     code, _, err = survtrace("evaluate", out, plain, "--horizons", "2")
     assert code == 2
     assert "was fitted with --entry since" in flat(err)
-    options = ("--horizons", "2", "--entry", "none", "--train", plain)
+    options = ("--horizons", "2", "--entry", "none")
     assert survtrace("evaluate", out, plain, *options).code == 0
 
 

@@ -276,13 +276,15 @@ def _conditions(times: str, points: list[float], after: str | None) -> dict[str,
             f"--times with a + count from --after, all of them or none; got {times!r}"
             + (" without --after." if after is None else ".")
         )
+    if after is None:
+        return {}
     try:
-        since = None if after is None else float(after)
+        since = float(after)
     except ValueError:
         return {"after": after, "from_after": any(marked)}
-    if since is not None and not since >= 0:
+    if not since >= 0:
         raise SettingError(f"--after must be a time of zero or more, or a column; got {after}.")
-    if since is not None and not any(marked) and max(points) <= since:
+    if not any(marked) and max(points) <= since:
         raise SettingError(
             f"--times must be later than --after {after}; got {times}. They count from the same "
             f"origin; to count from --after, write them with a +, such as +{points[0]:g}."
