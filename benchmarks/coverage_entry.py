@@ -3,7 +3,7 @@
 Two competing causes; half of the population is observed from 0 on, the others from a time up to
 month 48 on, if they are event-free then. So those who are seen are fitter than the population, of
 which the scores speak. 500 subjects are seen; weights come from them ("scored") or from 500 others
-("training"). The truth is the score of 500,000 subjects seen from 0 on to their event. Pairs of
+("training"). The truth is the score of a million subjects seen from 0 on to their event. Pairs of
 Antolini's concordance have no weights, so that it speaks of those at risk as they are seen: its
 truth is that of 100,000 who enter and leave as the 500 do. So is that of start-stop rows, whose
 covariate changes at visits. For comparison: the same subjects as if all had been seen from 0 on.
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 
 from survtrace.metrics import (
     aalen_johansen,
@@ -79,9 +80,12 @@ def main() -> None:
         print(f"{name:50s}", *(f"{key} {value}" for key, value in cell.items()))
 
 
-def draw(n: int, rng: np.random.Generator) -> tuple[Any, Any, Any]:
-    """Month and cause of the event of anybody in the population, and its hazards."""
-    x = rng.normal(size=n)
+def draw(n: int, rng: np.random.Generator, even: bool = False) -> tuple[Any, Any, Any]:
+    """Month and cause of the event of anybody in the population, and its hazards.
+
+    ``even``: covariates at evenly spaced quantiles, so that the truth has less noise.
+    """
+    x = norm.ppf((np.arange(n) + 0.5) / n) if even else rng.normal(size=n)
     hazards = np.stack([np.exp(0.8 * x) / 90, np.exp(-0.4 * x) / 200], axis=1)
     latent = rng.exponential(1 / hazards)
     return latent.min(axis=1), 1 + latent.argmin(axis=1), hazards
@@ -174,12 +178,12 @@ def _observed(y: Outcome) -> float:
     return float(aalen_johansen(y, 1).at(48.0))
 
 
-POPULATION = draw(200_000, np.random.default_rng(1))[2]
+POPULATION = draw(100_000, np.random.default_rng(1), even=True)[2]
 
 
 def targets() -> dict[str, float]:
     rng = np.random.default_rng(0)
-    first, cause, hazards = draw(500_000, rng)
+    first, cause, hazards = draw(1_000_000, rng, even=True)
     whole = Outcome(first, cause, (1, 2))
     seen, seen_hazards = observed(100_000, rng)
     with warnings.catch_warnings():
@@ -187,7 +191,7 @@ def targets() -> dict[str, float]:
         scores = {
             **weighted(whole, hazards, None),
             **unweighted(seen, seen_hazards),
-            **of_rows(*start_stop(50_000, rng)),
+            **of_rows(*start_stop(150_000, rng)),
         }
     return {name: float(score) for name, score in scores.items()}
 
