@@ -334,7 +334,7 @@ def test_a_table_with_an_age_for_each_is_scored_for_the_years_from_then_on(page_
     with page.expect_download() as download:
         page.get_by_role("link", name="Download the scored table").click()
     scored = pd.read_csv(io.BytesIO(download.value.path().read_bytes()))
-    assert {"survival_next_5", "incidence_3_next_10"} <= set(scored.columns)
+    assert {"survival_+5", "incidence_3_+10"} <= set(scored.columns)
 
 
 def test_the_sheet_of_a_patient_begins_at_its_age(page_by_age):

@@ -129,7 +129,7 @@ def test_the_next_years_of_each_subject_are_counted_from_its_own_age(fitted_by_a
         scored = pd.read_csv(io.StringIO(answer.text))
         assert answer.headers["Survtrace-Warnings"] == "[]"
         assert scored.columns[-8:].tolist() == [
-            f"{state}_next_{ahead}"
+            f"{state}_+{ahead}"
             for state in ("survival", "incidence_1", "incidence_2", "incidence_3")
             for ahead in (5, 10)
         ]
@@ -137,7 +137,7 @@ def test_the_next_years_of_each_subject_are_counted_from_its_own_age(fitted_by_a
         expected = fitted_by_age.predict_survival_function(
             X[["size", "sex", "stage"]], now[:, None] + [5, 10], conditional_after=now
         )
-        found = scored[["survival_next_5", "survival_next_10"]]
+        found = scored[["survival_+5", "survival_+10"]]
         np.testing.assert_allclose(found, expected, atol=1e-6)
         for asked, words in {
             "ahead=5": "after names the column that has it",

@@ -157,9 +157,7 @@ class Answers:
             distinct = list(dict.fromkeys(ahead or times or [self.est.median_event_time_]))
             asked = np.add.outer(starts, distinct) if ahead else distinct
             _, mean, _ = self._states(completed, asked, starts)
-        names = state_names(distinct, self.causes)
-        if ahead:
-            names = ["_next_".join(name.rsplit("_", 1)) for name in names]
+        names = state_names(distinct, self.causes, mark="+" if ahead else "")
         return Scored(pd.concat([text, prediction_frame(text, names, mean)], axis=1), words)
 
     def _states(
