@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 import torch
 
 from survtrace.batch import Batch, no_entry
@@ -71,3 +72,21 @@ def test_members_that_are_left_walk_and_are_stopped_as_before():
     held_out = [chunk.order.squeeze(0) for chunk in batch_source.validation([2])]
     assert {len(rows[0]) for rows in held_out} == {5, 3}
     assert torch.cat(held_out, dim=1).tolist() == [split.validation[2].tolist()]
+
+
+def test_the_batch_size_counts_subjects():
+    id = np.repeat(np.arange(100), np.random.default_rng(0).integers(1, 5, 100))
+    split = split_validation(EVENT, 0.2, seeds=[1, 2], id=id)
+    batch_source = MemorySource(
+        some_cohort(len(id) + 1),
+        split.training,
+        split.validation,
+        [1, 2],
+        batch_size=16,
+        rows_per_subject=split.rows_per_subject,
+        n_validation=split.n_validation,
+    )
+    assert batch_source.n_steps == 5
+    (chunk,) = batch_source.training([0, 1], epoch=0)
+    assert chunk.order.shape == (5, 2, split.training.shape[1] // 5)
+    assert batch_source.n_validation == pytest.approx(20 * split.rows_per_subject)

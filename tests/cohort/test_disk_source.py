@@ -2,6 +2,7 @@
 
 import gc
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -157,3 +158,55 @@ def test_what_goes_wrong_while_reading_ahead_is_raised():
 
     with pytest.raises(OSError, match="the disk is gone"):
         list(read_ahead(read, [1, 2]))
+
+
+@pytest.mark.parametrize("rows_in_memory", [120, 1000])
+def test_rows_of_a_subject_stay_together_and_shorter_lists_are_filled_up(rows_in_memory):
+    """Subjects with one to five rows, in chunks that cut through them."""
+    n_rows = np.random.default_rng(0).integers(1, 6, 120)
+    id = np.repeat(np.arange(120), n_rows)
+    layout = replace(LAYOUT, weight=1.0)
+    split = split_validation((np.arange(120) % 3 == 0).astype(np.uint8), 0.2, SEEDS, id)
+    with ScratchFile(layout.dtype) as store:
+        for rows in np.split(np.arange(len(id)), range(50, len(id), 50)):
+            records = np.zeros(len(rows), layout.dtype)
+            records["values"][:, 0], records["weight"] = rows, 1.0
+            store.append(records)
+        device = torch.device("cpu")
+        batch_source = DiskSource(store, layout, split, 5, SEEDS, 16, device, rows_in_memory)
+        for parts, own in (
+            (batch_source.validation([0, 1, 2]), split.held_out()),
+            (batch_source.training([0, 1, 2], 0), ~split.held_out()),
+        ):
+            seen = [[], [], []]
+            for cohort, order in parts:
+                for member, rows in enumerate(order.transpose(0, 1).flatten(1)):
+                    is_row = cohort.weight[rows] == 1
+                    seen[member] += cohort.values[:, 0][rows[is_row]].long().tolist()
+            for rows, marks in zip(seen, own, strict=True):
+                assert len(set(rows)) == len(rows)
+                assert set(rows) <= set(np.flatnonzero(marks))
+                assert len(rows) > 0.7 * marks.sum()
+        last, first = (met(batch_source.training(m, 0)) for m in ([0, 1, 2], [2]))
+        np.testing.assert_array_equal(last[2], first[0])
+        subjects = [np.unique(id[marks]) for marks in split.held_out()]
+        assert {len(each) for each in subjects} == {24}
+        assert batch_source.n_validation == pytest.approx(24 * batch_source.n_training / 96)
+
+
+def test_every_row_held_out_is_met_by_the_end():
+    id = np.repeat(np.arange(40), np.random.default_rng(0).integers(1, 6, 40))
+    layout = replace(LAYOUT, weight=1.0)
+    split = split_validation((np.arange(40) % 3 == 0).astype(np.uint8), 0.3, SEEDS, id)
+    with ScratchFile(layout.dtype) as store:
+        for rows in np.split(np.arange(len(id)), range(20, len(id), 20)):
+            records = np.zeros(len(rows), layout.dtype)
+            records["values"][:, 0], records["weight"] = rows, 1.0
+            store.append(records)
+        batch_source = DiskSource(store, layout, split, 5, SEEDS, 16, torch.device("cpu"), 30)
+        walks = [
+            torch.where(cohort.weight[order] == 1, cohort.values[:, 0][order], -1).squeeze(0)
+            for cohort, order in batch_source.validation([0, 1, 2])
+        ]
+    for found, marks in zip(torch.cat(walks, dim=1).numpy(), split.held_out(), strict=True):
+        np.testing.assert_array_equal(np.sort(found[found >= 0]), np.flatnonzero(marks))

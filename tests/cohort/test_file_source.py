@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from survtrace import DataError
+from survtrace import DataError, DataWarning
 from survtrace.cohort.file_source import FileSource
 from survtrace.tables.covariates.covariates import infer_covariates
 from survtrace.tables.outcome.roles import Roles
@@ -175,3 +175,65 @@ def test_a_scan_finds_where_events_at_zero_go(stored, frame):
     files = replace(stored(months=column(frame, "months", row, 0.0)), zero_duration="shift")
     smallest = frame["months"].drop(row).min()
     assert files.scan().source.zero_duration == smallest / 2
+
+
+@pytest.fixture
+def cut_file(three_causes, cut, tmp_path):
+    """A function of columns to change that writes start-stop rows, in chunks of 50."""
+    X, y = three_causes
+    rows, parts = cut(X, y)
+    frame = rows.assign(**parts.assign(id=parts["id"].map("p{:03d}".format)), w=1.0)
+
+    def store(**changes):
+        frame.assign(**changes).to_parquet(tmp_path / "cut.parquet", row_group_size=30)
+        roles = Roles("event", "duration", weight="w", entry="entry", id="id")
+        return frame, FileSource(tmp_path / "cut.parquet", roles, chunk_rows=50)
+
+    return store
+
+
+def across_chunks(frame):
+    """The first row of a chunk that goes on with a subject of the chunk before."""
+    goes_on = frame["id"].eq(frame["id"].shift()).to_numpy()
+    return next(row for row in range(50, len(frame), 50) if goes_on[row])
+
+
+def test_a_chunk_knows_entries_subjects_and_who_goes_on_in_another(cut_file):
+    frame, files = cut_file()
+    scan = files.scan()
+    outcomes = [chunk.outcome for chunk in scan.source.chunks()]
+    goes_on = frame["id"].eq(frame["id"].shift(-1))
+    for name, expected in (("entry", frame["entry"]), ("goes_on", goes_on)):
+        found = np.concatenate([getattr(outcome, name) for outcome in outcomes])
+        np.testing.assert_array_equal(found, expected)
+    assert scan.n_subjects == 240
+    assert scan.entry == (0.0, 0.0, 0.0)
+    assert scan.n_whole == (frame["id"].map(frame["id"].value_counts()) == 1).sum()
+    assert scan.source.beside == ["event", "duration", "entry", "id", "w"]
+
+
+def test_rows_of_a_subject_are_checked_across_chunks(cut_file):
+    frame, _ = cut_file()
+    row = across_chunks(frame)
+    name = frame["id"][row]
+    early = column(frame, "entry", row, frame["entry"][row] / 2)
+    with pytest.raises(
+        DataError, match=rf"not overlap; .*row {row - 1} and row {row}, id '{name}'"
+    ):
+        cut_file(entry=early)[1].scan()
+    with pytest.raises(DataError, match=rf"last row of its subject.*row {row}, id '{name}'"):
+        cut_file(event=column(frame, "event", row - 1, 1))[1].scan()
+    with pytest.raises(DataError, match=rf"same weight; 1 of .* column 'w' .*row {row}, 2 after 1"):
+        cut_file(w=column(frame, "w", row, 2.0))[1].scan()
+    late = column(frame, "entry", row, (frame["entry"][row] + frame["duration"][row]) / 2)
+    with pytest.warns(DataWarning, match=rf"1 of 240 subjects have gaps .*before row {row}"):
+        cut_file(entry=late)[1].scan()
+
+
+def test_entries_as_text_and_one_subject_alone_are_refused(cut_file):
+    frame, _ = cut_file()
+    with pytest.raises(DataError, match=r"entry must be a number .* column 'entry' holds"):
+        cut_file(entry=frame["entry"].map(str))[1].scan()
+    ends = np.arange(1.0, len(frame) + 1)
+    with pytest.raises(DataError, match=r"two subjects; all .* rows have the same id"):
+        cut_file(id="a", entry=ends - 1, duration=ends, event=(ends == len(frame)) * 1)[1].scan()

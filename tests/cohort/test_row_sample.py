@@ -37,3 +37,20 @@ def test_rows_are_in_order_and_spread_evenly():
 
 def test_no_two_rows_share_a_hash():
     assert len(np.unique(hash_rows(np.arange(100_000)))) == 100_000
+
+
+@given(st.lists(st.integers(0, 60), max_size=5), st.integers(1, 70))
+def test_a_subject_is_in_the_sample_with_all_its_rows_or_none(at, most):
+    id = np.random.default_rng(0).integers(0, 15, 60)
+
+    def parts(at):
+        return [Sample(row, (row,), id[row]) for row in np.split(np.arange(60), sorted(at))]
+
+    whole = Sample.join(parts([]), most)
+    step_by_step = parts(at)[0]
+    for part in parts(at)[1:]:
+        step_by_step = Sample.join([step_by_step, part], most)
+    for found in (Sample.join(parts(at)[::-1], most), Sample.join([step_by_step], most)):
+        np.testing.assert_array_equal(found.row, whole.row)
+    assert len(whole.row) <= most
+    np.testing.assert_array_equal(whole.row, np.flatnonzero(np.isin(id, id[whole.row])))

@@ -54,3 +54,19 @@ def test_a_bit_for_each_member_and_subject_says_it_all(n_members):
 def test_events_in_a_small_type_are_split_as_others():
     small = split_validation(EVENT.astype(np.uint8), 0.1, seeds=[4, 5])
     np.testing.assert_array_equal(small.bits, split_validation(EVENT, 0.1, seeds=[4, 5]).bits)
+
+
+def test_a_subject_with_several_rows_is_never_split():
+    n_rows = np.random.default_rng(0).integers(1, 5, 100)
+    id = np.random.default_rng(1).permutation(np.repeat(np.arange(100), n_rows))
+    split = split_validation(EVENT, 0.2, seeds=[1, 2, 3], id=id)
+    uncut = split_validation(EVENT, 0.2, seeds=[1, 2, 3])
+    np.testing.assert_array_equal(split.held_out(), uncut.held_out()[:, id])
+    np.testing.assert_array_equal(split.held_out(slice(7, 20)), split.held_out()[:, 7:20])
+    np.testing.assert_array_equal(split.learned_from(), uncut.learned_from()[id])
+    assert (split.n_training, split.n_validation) == (80, 20)
+    for rows, marks in zip(split.training, ~split.held_out(), strict=True):
+        np.testing.assert_array_equal(rows[: marks.sum()], np.flatnonzero(marks))
+        assert (rows[marks.sum() :] == len(id)).all(), "the number of the empty row"
+    assert split.rows_per_subject == split.training.shape[1] / 80
+    assert uncut.rows_per_subject == 1

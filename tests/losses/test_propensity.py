@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from survtrace.losses.propensity import ips_weights, propensities
+from survtrace.losses.propensity import ips_weights, propensities, propensities_by_rate
 from survtrace.settings import IPS_FORMS
 from survtrace.tables.covariates.encoding import Encoded
 
@@ -97,3 +97,26 @@ def test_the_forms_are_as_documented():
 def test_a_certain_cause_does_not_break_the_stabilised_form():
     weights = ips_weights("stabilised", np.array([[1.0], [0.5]]), np.array([0, 1]))
     assert np.isfinite(weights).all()
+
+
+def test_rates_become_chances_that_agree_with_the_share_of_events():
+    """Everybody followed for the same time: a rate says what the logistic regression says."""
+    n = len(EVENT)
+    time = np.full(n, 3.0)
+    chances = propensities_by_rate(ENCODED, EVENT, time, n, 2, np.arange(n), clip=1e-9)
+    for cause in (1, 2):
+        rate = -np.log1p(-chances[:, cause - 1])
+        assert rate.mean() == pytest.approx((cause == EVENT).mean(), rel=1e-3)
+    again = propensities_by_rate(ENCODED, EVENT, 365 * time, n, 2, np.arange(n), clip=1e-9)
+    np.testing.assert_allclose(again, chances, rtol=1e-6, err_msg="no unit of time matters")
+
+
+def test_a_rate_learns_from_training_rows_alone_and_needs_an_event():
+    n = len(EVENT)
+    half, time = np.arange(n // 2), np.ones(n)
+    event = np.where(np.arange(n) < n // 2, EVENT, 2)
+    chances = propensities_by_rate(ENCODED, event, time, len(half), 3, half, clip=0.01)
+    other = np.where(np.arange(n) < n // 2, EVENT, 1)
+    again = propensities_by_rate(ENCODED, other, time, len(half), 3, half, clip=0.01)
+    np.testing.assert_array_equal(chances, again)
+    assert (chances[:, 2] == 0.01).all()

@@ -118,10 +118,42 @@ def test_late_entry_needs_survival_at_entry_that_is_not_below_that_at_the_end():
         d_calibration(y, [0.2, 0.4], survival_at_entry=[1.0, 0.3])
 
 
-def test_the_test_of_an_incidence_refuses_late_entry():
-    y = Outcome(np.array([2.0, 3.0]), np.array([1, 1]), (1,), entry=np.array([0.0, 1.0]))
-    with pytest.raises(DataError, match=r"1 of 2 subjects enter late.*survtrace.landmark"):
-        d_calibration_incidence(y, [0.2, 0.4], [0.5, 0.5], 3.0)
+def late_cohort(n, seed):
+    """Exponential times of two causes; half of the subjects enter late, if event-free then."""
+    rng = np.random.default_rng(seed)
+    hazards = np.exp(rng.normal(size=(3 * n, 2)) - [0, 0.7])
+    latent = rng.exponential(1 / hazards)
+    first, cause = latent.min(axis=1), 1 + latent.argmin(axis=1)
+    entry = np.where(rng.random(3 * n) < 0.5, 0, rng.uniform(0, 0.5, 3 * n))
+    leaves = entry + rng.uniform(0.3, 3, 3 * n)
+    seen = np.flatnonzero(first > entry)[:n]
+    event = np.where(first <= leaves, cause, 0)[seen]
+    y = Outcome(np.minimum(first, leaves)[seen], event, (1, 2), entry=entry[seen])
+    return y, hazards[seen]
+
+
+def incidence(hazards, times):
+    total = hazards.sum(axis=1)
+    return hazards[:, 0] / total * (1 - np.exp(-total * times))
+
+
+def test_late_entry_leaves_the_true_incidence_calibrated():
+    p_values = []
+    for seed in range(100):
+        y, hazards = late_cohort(600, seed)
+        ends = incidence(hazards, y.duration), incidence(hazards, 1.0)
+        result = d_calibration_incidence(y, *ends, 1.0, cause=1, bins=5)
+        p_values.append(result.p_value)
+        assert result.proportions.sum() == pytest.approx(1)
+        wrong = [each**0.5 for each in ends]
+        assert d_calibration_incidence(y, *wrong, 1.0, cause=1, bins=5).p_value < 0.01
+    assert np.mean(np.array(p_values) < 0.05) <= 0.12
+
+
+def test_the_test_of_an_incidence_refuses_few_at_an_early_event():
+    y = Outcome(np.array([2.0, 3, 4]), np.array([1, 1, 0]), (1,), entry=np.array([0.0, 2, 2]))
+    with pytest.raises(DataError, match=r"test of an incidence .* at 2 there are 1"):
+        d_calibration_incidence(y, [0.2, 0.4, 0.4], [0.5, 0.5, 0.5], 3.0)
 
 
 def test_late_entry_and_changing_hazards_leave_the_truth_calibrated():

@@ -75,12 +75,9 @@ class DiskSource:
         seeds = [self.seeds[member] for member in members]
 
         def read(part: Part) -> EpochChunk | None:
-            rows = [np.flatnonzero(~marks) for marks in self._held_out(part, members)]
-            if self.split.id is not None:
-                rows = list(padded(rows, empty=self.length - 1))
             order = [
-                shuffled(torch.from_numpy(each), [seed, 2, epoch, part.number])
-                for seed, each in zip(seeds, rows, strict=True)
+                shuffled(torch.from_numpy(rows), [seed, 2, epoch, part.number])
+                for seed, rows in zip(seeds, self._trained_on(part, members), strict=True)
             ]
             n_rows = min(map(len, order))
             if n_rows == 0:
@@ -142,6 +139,14 @@ class DiskSource:
             chunks = np.random.default_rng([self.seed, 3, epoch]).permutation(chunks)
         split = np.array_split(chunks, self.n_parts)
         return [Part(number, some.tolist()) for number, some in enumerate(split)]
+
+    def _trained_on(self, part: Part, members: list[int]) -> list[NDArray[np.int64]]:
+        """List the rows of a part that each member trains on."""
+        if self.split.id is None:
+            return [np.flatnonzero(~marks) for marks in self._held_out(part, members)]
+        everybody = list(range(self.split.n_members))  # so that those who stop change no length
+        rows = [np.flatnonzero(~marks) for marks in self._held_out(part, everybody)]
+        return list(padded(rows, empty=self.length - 1)[members])
 
     def _held_out(self, part: Part, members: list[int]) -> NDArray[np.bool_]:
         """Mark the subjects of a part that each member holds out, shape (member, subject)."""

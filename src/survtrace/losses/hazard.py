@@ -73,11 +73,12 @@ def negative_log_likelihood(
     1.5
     """
     n_causes, n_intervals = logits.shape[-2:]
-    lived = exposure(interval, fraction, n_intervals).unsqueeze(-2)
-    if entry_interval is not None and entry_fraction is not None:
-        lived = lived - exposure(entry_interval, entry_fraction, n_intervals).unsqueeze(-2)
+    if entry_interval is None or entry_fraction is None:
+        lived = exposure(interval, fraction, n_intervals)
+    else:
+        lived = lived_through(entry_interval, entry_fraction, interval, fraction, n_intervals)
     # NOTE[PAPER eq. 16]: the paper prints a sum of exp(-hazard); the likelihood sums hazards.
-    survived = (softplus(logits) * lived).sum(-1)
+    survived = (softplus(logits) * lived.unsqueeze(-2)).sum(-1)
     at_event = logits.gather(-1, interval[..., None, None].expand(*logits.shape[:-1], 1))
     causes = torch.arange(1, n_causes + 1, device=event.device)
     struck = event.unsqueeze(-1) == causes

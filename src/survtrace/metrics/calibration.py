@@ -202,7 +202,7 @@ def _variance(time: float, outcome: Outcome, label: Any) -> float:
     """Variance of the Aalen-Johansen estimate at a time (Marubini and Valsecchi 1995)."""
     table, curve = event_table(outcome), aalen_johansen(outcome, label)
     until = table.times <= time
-    at_risk = np.maximum(table.at_risk[until], 1.0)  # nobody at risk: no event either
+    at_risk = np.maximum(table.at_risk[until], 1.0)  # nobody before the first entry: no events
     of_cause = table.events[outcome.cause_number(label) - 1, until]
     every = table.events[:, until].sum(axis=0)
     free = kaplan_meier(outcome).before(table.times[until])

@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import chi2
+from scipy.stats import chi2, f
 
 from survtrace.errors import DataError, SettingError, row_name
 from survtrace.metrics.censoring import Part, Ties, Weights, read_weights, usable_times
 from survtrace.metrics.inputs import (
     TOLERANCE,
-    WAY_OUT,
     Floats,
     pick_cause,
     read_outcome,
@@ -155,6 +154,8 @@ def d_calibration_incidence(
     The proportions also count those known to stay free of the event until the horizon, evenly over
     [F(horizon), 1]. As for `d_calibration`, durations must not be coarser than the curves.
 
+    Where subjects enter late, events and expected parts have the weights of the Brier score.
+
     Parameters
     ----------
     y, cause, y_train, ties
@@ -176,34 +177,37 @@ def d_calibration_incidence(
     (array([0.5, 0.5]), 1.0)
     """
     outcome = read_subjects(y, "the test of an incidence")
-    if outcome.entry is not None:
-        raise DataError(
-            "the test of an incidence compares events from 0 on with what was expected of those "
-            f"who were there at 0; {(outcome.entry > 0).sum()} of {len(outcome)} subjects enter "
-            f"late. d_calibration tests survival from entry on. {WAY_OUT}"
-        )
     grid, lower = read_times([horizon]), _lower_edges(bins)
     hit = outcome.event == pick_cause(outcome, cause)
     at_end = read_probability(incidence_at_duration, outcome, "incidence_at_duration")
     at_horizon = read_probability(incidence_at_horizon, outcome, "incidence_at_horizon")
     weights = read_weights(y_train, outcome, ties)
+    weights.require_start(horizon, "the test of an incidence")
     if not usable_times(grid, outcome.duration, weights.censoring, "the test is NaN").all():
         return DCalibration(np.nan, np.nan, np.full(bins, np.nan), 0)
     weight, hit = weights.by(horizon)[:, np.newaxis], hit & (outcome.duration <= horizon)
+    if outcome.entry is not None:
+        weight = weight / weight.mean()
     in_bin = np.where(hit[:, np.newaxis], _in_bin(at_end, lower), 0.0)
     rest = np.where(hit[:, np.newaxis], 0.0, _spread(at_horizon, np.ones(len(outcome)), lower))
     proportions = (weight * (in_bin + rest)).mean(axis=0)
     below = np.clip(np.minimum(at_horizon[:, np.newaxis] - lower, 1 / bins), 0, None)
-    return _test_counts(weights, weight, in_bin, below, proportions)
-
-
-def _test_counts(
-    weights: Weights, weight: Floats, in_bin: Floats, expected: Floats, proportions: Floats
-) -> DCalibration:
-    """Compare weighted events with what is expected of each subject, both (subject, bin)."""
+    count = _count if outcome.entry is None else _count_late
     seen, total = in_bin.sum(), (weight * in_bin).sum()
-    groups = _pool(expected.sum(axis=0) * (seen / total if seen else 1.0))
-    in_bin, expected = in_bin @ groups, expected @ groups
+    groups = _pool(below.sum(axis=0) * (seen / total if seen else 1.0))
+    gap, covariance = count(weights, weight, in_bin @ groups, below @ groups, horizon)
+    statistic, freedom = _quadratic_form(gap, covariance)
+    p_value = float(chi2.sf(statistic, freedom))
+    if outcome.entry is not None and seen > freedom + 1:  # a covariance of the events: Hotelling's
+        shrunk = statistic * (seen - freedom) / (freedom * (seen - 1))
+        p_value = float(f.sf(shrunk, freedom, seen - freedom))
+    return DCalibration(statistic, p_value, proportions, freedom)
+
+
+def _count(
+    weights: Weights, weight: Floats, in_bin: Floats, expected: Floats, horizon: float
+) -> tuple[Floats, Floats]:
+    """Weighted events less what is expected of each subject, both (subject, bin); covariance."""
     counted = weight * in_bin
     gap = (counted - expected).sum(axis=0)
     any_seen = in_bin.sum(axis=0) > 0
@@ -214,9 +218,30 @@ def _test_counts(
     of_weights = [
         weights.noise(Part(column, duration, weights.left_limit))[1] for column in counted.T
     ]
-    covariance += np.inner(of_weights, of_weights)
-    statistic, freedom = _quadratic_form(gap, covariance)
-    return DCalibration(statistic, float(chi2.sf(statistic, freedom)), proportions, freedom)
+    return gap, covariance + np.inner(of_weights, of_weights)
+
+
+def _count_late(
+    weights: Weights, weight: Floats, in_bin: Floats, expected: Floats, horizon: float
+) -> tuple[Floats, Floats]:
+    """The same where subjects enter late: what is expected of them is weighted as they are.
+
+    The covariance is that of the influences, since the weights of those who are still followed
+    vary as well.
+    """
+    terms = weight * (in_bin - expected)
+    duration = weights.outcome.duration
+    ended = duration <= horizon
+    noise = [
+        weights.noise(
+            Part(np.where(ended, column, 0.0), duration, True),
+            Part([column[~ended].sum()], [horizon], False),
+        )
+        for column in terms.T
+    ]
+    influence = terms + np.transpose([each[0] for each in noise])
+    independent = [each[1] for each in noise]
+    return terms.sum(axis=0), influence.T @ influence + np.inner(independent, independent)
 
 
 def _pool(expected: Floats) -> Floats:

@@ -100,9 +100,32 @@ def test_fit_holds_out_subjects_and_evaluate_knows_the_columns(survtrace, table,
     assert est.card_["table"]["id"] == "patient"
     assert "since" not in est.feature_names_in_
     assert est.time_name == "age"
-    assert "--entry since, --id patient" in flat(survtrace("info", out).out)
+    told = flat(survtrace("info", out).out)
+    assert "--entry since, --id patient" in told
+    assert "several rows of a subject (start-stop rows)" in told
+    assert "age: 0" in told
     predicted = survtrace("predict", out, held_out, "--times", "2")
     assert (predicted.code, predicted.err.count("warning")) == (0, 0)
+
+
+def test_a_folder_of_files_is_read_in_chunks(survtrace, visits, small, tmp_path):
+    (tmp_path / "parts").mkdir()
+    visits[:201].to_parquet(
+        tmp_path / "parts" / "a.parquet", index=False
+    )  # between two rows of one
+    visits[201:].to_parquet(tmp_path / "parts" / "b.parquet", index=False)
+    options = (*OUTCOME, *WHOSE, *small, "--out", tmp_path / "m", "--json")
+    ended = survtrace("fit", tmp_path / "parts", *options)
+    assert ended.code == 0, ended.err
+    est = load(tmp_path / "m")
+    assert est.has_start_stop_
+    assert "since" not in est.feature_names_in_
+    wrong = visits.assign(since=visits["since"].where(visits.index != 201, 0.0))[201:]
+    wrong.to_parquet(tmp_path / "parts" / "b.parquet", index=False)
+    code, _, err = survtrace("fit", tmp_path / "parts", *options, "--force")
+    assert code == 2
+    assert "rows of one subject must not overlap" in flat(err)
+    assert f"id {visits['patient'][201]!r}" in flat(err)
 
 
 def test_several_rows_of_a_subject_are_scored_at_landmarks(survtrace, table, small, tmp_path):

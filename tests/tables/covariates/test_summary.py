@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from survtrace.tables.covariates.columns import Levels
-from survtrace.tables.covariates.summary import Counts, Spread, summarise
+from survtrace.tables.covariates.summary import (
+    Counts,
+    Spread,
+    nearest_quantiles,
+    summarise,
+)
 
 values = st.lists(st.one_of(st.floats(-1e6, 1e6), st.just(np.nan)), max_size=30)
 words = st.lists(st.sampled_from(["a", "b", "c", None]), max_size=30)
@@ -73,3 +78,31 @@ def test_a_constant_is_constant_in_pieces_too(value):
     assert whole.is_constant
     assert not (whole + Spread.of(np.array([value * (1 + 1e-12)]))).is_constant
     assert not Spread().is_constant
+
+
+@given(st.integers(1, 40), st.integers(0, 10**6))
+def test_rows_cut_into_shares_are_summarised_as_whole_ones(n, seed):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(50, 10, n).round(1)
+    values[rng.random(n) < 0.2] = np.nan
+    rows = rng.permutation(np.repeat(np.arange(n), rng.integers(1, 4, n)))
+    share = rng.uniform(0.1, 1, len(rows))
+    share /= np.bincount(rows, share)[rows]
+    whole, cut = Spread.of(values), Spread.of(values[rows], share)
+    for name in ("n", "mean", "squares", "smallest", "largest"):
+        assert getattr(cut, name) == pytest.approx(getattr(whole, name), rel=1e-9, abs=1e-9)
+    half = len(rows) // 2
+    added = Spread.of(values[rows[:half]], share[:half]) + Spread.of(
+        values[rows[half:]], share[half:]
+    )
+    assert added.mean == pytest.approx(whole.mean, rel=1e-9)
+    assert added.squares == pytest.approx(whole.squares, rel=1e-6, abs=1e-6)
+    present = np.flatnonzero(~np.isnan(values))
+    if len(present):
+        inside = np.isin(rows, present)
+        at = [0.01, 0.25, 0.5, 0.99]
+        found = nearest_quantiles(values[rows[inside]], at, share[inside])
+        assert found == nearest_quantiles(values[present], at)
+    levels = Levels(rng.integers(-1, 2, n), ["f", "m"])
+    counts = Counts.of(Levels(levels.codes[rows], levels.text), share)
+    assert counts.levels == pytest.approx(Counts.of(levels).levels)

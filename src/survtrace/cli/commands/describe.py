@@ -55,6 +55,9 @@ def describe_model(est: SurvTRACE, folder: Path) -> dict[str, Any]:
             for cause, name in est.cause_names_.items()
         ],
         "time_unit": est.time_unit_,
+        "time_name": est.time_name_,
+        "entry": None if est.entry_ is None else [float(each) for each in est.entry_],
+        "start_stop": est.has_start_stop_,
         "time_grid": est.time_grid_.tolist(),
         "covariates": [
             _covariate(covariate, column, card)
@@ -106,7 +109,8 @@ def _show(facts: dict[str, Any]) -> None:
         "model": f"{facts['model']}, {facts['bytes'] / 2**20:.1f} MiB",
         "fitted": _fitted(facts),
         "causes": causes,
-        "times": ", ".join(f"{cut:g}" for cut in facts["time_grid"]) + unit,
+        facts["time_name"] or "times": ", ".join(f"{cut:g}" for cut in facts["time_grid"]) + unit,
+        "entry": _entry(facts, unit),
         "columns": ", ".join(f"--{name} {column}" for name, column in facts["columns"].items()),
         "left out": ", ".join(facts["left_out"]),
         "network": f"{facts['members']} {members}, {facts['parameters']:,} parameters, "
@@ -129,6 +133,16 @@ def _show(facts: dict[str, Any]) -> None:
     ]
     table = pd.DataFrame(shown)
     screen.show_frame(table if any(table["unit"]) else table.drop(columns="unit"))
+
+
+def _entry(facts: dict[str, Any], unit: str) -> str:
+    """Say when subjects entered, and whether they had several rows."""
+    rows = "several rows of a subject (start-stop rows)" if facts["start_stop"] else ""
+    if facts["entry"] is None:
+        return rows
+    earliest, median, latest = facts["entry"]
+    when = f"from {earliest:g} to {latest:g}{unit}, median {median:g}"
+    return f"{when}; {rows}" if rows else when
 
 
 def _fitted(facts: dict[str, Any]) -> str:
