@@ -1,7 +1,7 @@
 """A treatment that starts in the course of time: predictions at landmarks against the truth.
 
 Start-stop rows teach hazards of covariates as they stand, so a prediction at a landmark is that of
-a subject whose covariates stay as they are. Two simulated cohorts of 10,000:
+a subject whose covariates stay as they are. Two simulated cohorts of 20,000:
 
 - treatment starts until month 24, or never: from then on nothing changes, and what the covariates
   as they stand say is what will be seen;
@@ -27,12 +27,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from survtrace import SurvTRACE
+from survtrace import SurvTRACE, landmark
 from survtrace.baselines import CauseSpecificCox
 from survtrace.datasets import make_changing_cohort
 
 RESULTS = Path(__file__).parent / "results" / "changing.json"
-N_SUBJECTS, N_TEST, SEED = 10_000, 5_000, 0
+N_SUBJECTS, N_TEST, SEED = 20_000, 10_000, 0
 AHEAD = np.arange(6.0, 61.0, 6.0)  # months after the landmark
 COHORTS = {
     "starts until month 24": {"last_start": 24.0, "landmarks": (24.0, 48.0)},
@@ -100,23 +100,23 @@ def first_values(X: pd.DataFrame, y: pd.DataFrame) -> Table:
 
 def at_landmark(X: pd.DataFrame, y: pd.DataFrame, at: float) -> Table:
     """The subjects at risk at a landmark, with the covariates of then and their later outcome."""
-    now = ((y["entry"] <= at) & (at < y["duration"])).to_numpy()
-    outcome = y.groupby("id")[["event", "duration"]].last().loc[y["id"][now]]
-    return X[now].reset_index(drop=True), outcome.assign(entry=at).reset_index(drop=True)
+    table = landmark(X.assign(**y), at=at).drop(columns="landmark").set_index("id")
+    outcome = ["entry", "duration", "event"]
+    return table.drop(columns=outcome), table[outcome]
 
 
 def distances(predict: Callable[..., Any], test: Any, at: float, first: bool) -> dict[str, Any]:
     """Root mean squared distance to either truth, over causes and times, in points."""
     X, y, truth = test
-    now = ((y["entry"] <= at) & (at < y["duration"])).to_numpy()
-    subjects = y["id"][now].to_numpy()
-    known = X[~y["id"].duplicated()].iloc[subjects] if first else X[now]
+    known = at_landmark(X, y, at)[0]
+    subjects = known.index.to_numpy()
+    known = X[~y["id"].duplicated()].iloc[subjects] if first else known
     at_risk, times = truth.take(subjects), at + AHEAD
     incidence = predict(known, times, conditional_after=at)
     stays, goes_on = (at_risk.incidence(times, at=at, stays=each) for each in (True, False))
     treated = (at_risk.start <= at) & (at_risk.start > 0)
     return {
-        "at_risk": int(now.sum()),
+        "at_risk": len(subjects),
         "started_since_0": float(treated.mean()),
         "to_as_if_it_stayed": distance(incidence, stays),
         "to_starts_to_come": distance(incidence, goes_on),

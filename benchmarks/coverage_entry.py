@@ -3,9 +3,9 @@
 Two competing causes; half of the population is observed from 0 on, the others from a time up to
 month 48 on, if they are event-free then. So those who are seen are fitter than the population, of
 which the scores speak. 500 subjects are seen; weights come from them ("scored") or from 500 others
-("training"). The truth is the score of a million subjects seen from 0 on to their event. Pairs of
+("training"). The truth is the score of 500,000 subjects seen from 0 on to their event. Pairs of
 Antolini's concordance have no weights, so that it speaks of those at risk as they are seen: its
-truth is that of 200,000 who enter and leave as the 500 do. So is that of start-stop rows, whose
+truth is that of 100,000 who enter and leave as the 500 do. So is that of start-stop rows, whose
 covariate changes at visits. For comparison: the same subjects as if all had been seen from 0 on.
 
 Run as: nice -n 10 python benchmarks/coverage_entry.py [repeats]
@@ -38,7 +38,7 @@ from survtrace.metrics import (
 from survtrace.tables.outcome.outcome import Outcome
 
 RESULTS = Path(__file__).parent / "results" / "coverage_entry.json"
-N_SUBJECTS, N_REPEATS, N_FIRST = 500, 2000, 300
+N_SUBJECTS, N_REPEATS, N_FIRST = 500, 600, 300
 HORIZONS, GRID = (24.0, 48.0, 72.0), np.arange(6.0, 73.0, 6.0)
 LATEST_ENTRY, VISITS = 48.0, 12.0
 N_GROUPS = 4
@@ -155,7 +155,7 @@ def of_rows(rows: Outcome, estimate: Any) -> dict[str, Any]:
 
 def curves(y: Outcome, hazards: Any, seed: int) -> dict[str, list[Any]]:
     """Aalen-Johansen with a bootstrap interval, and the groups of a calibration curve."""
-    drawn = bootstrap(_observed, y, n_resamples=200, random_state=seed)
+    drawn = bootstrap(_observed, y, n_resamples=100, random_state=seed)
     predicted, everybody = incidence(hazards, [48.0])[:, 0], incidence(POPULATION, [48.0])[:, 0]
     ends = drawn.estimate, drawn.standard_error, drawn.low, drawn.high
     found = {"observed incidence at 48": [(*ends, float(everybody.mean()))]}
@@ -179,9 +179,9 @@ POPULATION = draw(200_000, np.random.default_rng(1))[2]
 
 def targets() -> dict[str, float]:
     rng = np.random.default_rng(0)
-    first, cause, hazards = draw(1_000_000, rng)
+    first, cause, hazards = draw(500_000, rng)
     whole = Outcome(first, cause, (1, 2))
-    seen, seen_hazards = observed(200_000, rng)
+    seen, seen_hazards = observed(100_000, rng)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         scores = {

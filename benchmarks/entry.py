@@ -33,7 +33,7 @@ Cohort = tuple[pd.DataFrame, pd.DataFrame]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--subjects", type=int, default=N_SUBJECTS)
     given = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -23,7 +23,7 @@ from typing import Any
 
 import pandas as pd
 
-from survtrace import SurvTRACE
+from survtrace import SurvTRACE, landmark
 from survtrace.baselines import AalenJohansen, CauseSpecificCox
 from survtrace.datasets import load_public
 from survtrace.metrics import brier_score_at, concordance_cause_specific
@@ -74,15 +74,15 @@ def scores(learn: Table, test: Table) -> list[dict[str, Any]]:
     estimators["Aalen-Johansen", "no covariates"] = AalenJohansen().fit(*rows_of[FIRST])
     found = []
     for at in LANDMARKS:
-        (known, outcome), (_, training) = at_landmark(*test, at), at_landmark(*learn, at)
+        (known, outcome), (_, training) = at_landmarks(*test, at), at_landmarks(*learn, at)
         first = first_values(*test)[0].loc[known.index]
-        known_by = {FIRST: first, STACKED: known.assign(landmark=at)}
         # From the landmark on: nobody enters later, and weights are those of any table.
         later, training = (from_landmark(each, at) for each in (outcome, training))
         n_events = int(((later["event"] > 0) & (later["duration"] <= AHEAD)).sum())
         for (method, rows), est in estimators.items():
+            # Where the landmark is no covariate, it is one column too many, and left out.
             incidence = est.predict_cumulative_incidence(
-                known_by.get(rows, known), [at + AHEAD], cause=1, conditional_after=at
+                first if rows == FIRST else known, [at + AHEAD], cause=1, conditional_after=at
             )[:, 0]
             weights = {"cause": 1, "y_train": training}
             found.append(
@@ -104,21 +104,19 @@ def first_values(X: pd.DataFrame, y: pd.DataFrame) -> Table:
     return X[~y["id"].duplicated()].set_axis(ended.index), ended
 
 
-def at_landmark(X: pd.DataFrame, y: pd.DataFrame, at: float) -> Table:
-    """The subjects at risk at a landmark, with the covariates of then and their later outcome."""
-    now = (y["entry"] <= at) & (at < y["duration"])
-    ended = y.groupby("id")[["event", "duration"]].last().loc[y["id"][now]]
-    return X[now].set_axis(ended.index), ended.assign(entry=at)
+def at_landmarks(X: pd.DataFrame, y: pd.DataFrame, *at: float) -> Table:
+    """The subjects at risk at some landmarks, with the covariates of then, by id."""
+    table = landmark(X.assign(**y), at=at).set_index("id")
+    outcome = ["entry", "duration", "event"]
+    return table.drop(columns=outcome), table[outcome]
 
 
 def stacked(X: pd.DataFrame, y: pd.DataFrame) -> Table:
     """The rows of all landmarks, each followed for the time ahead only."""
-    parts = [at_landmark(X, y, at) for at in STACK]
-    outcome = pd.concat([part[1] for part in parts])
+    known, outcome = at_landmarks(X, y, *STACK)
     last = outcome["entry"] + AHEAD
     outcome["event"] = outcome["event"].where(outcome["duration"] <= last, 0)
     outcome["duration"] = outcome["duration"].clip(upper=last)
-    known = pd.concat([part[0].assign(landmark=at) for part, at in zip(parts, STACK, strict=True)])
     return known.reset_index(drop=True), outcome.reset_index(drop=True)
 
 

@@ -9,8 +9,9 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.exceptions import NotFittedError
 
-from survtrace import DataError, SettingError, SurvTRACE
+from survtrace import DataError, SettingError, Surv, SurvTRACE, landmark
 from survtrace.baselines import CauseSpecificCox
+from survtrace.datasets import make_changing_cohort
 from survtrace.explain import (
     attention_rollout,
     attention_table,
@@ -22,6 +23,8 @@ from survtrace.explain import (
     rollout,
 )
 from survtrace.explain.agreement import rank_correlation
+from survtrace.inference.landmark_score import integration_times
+from survtrace.tables.outcome.outcome import read_outcome
 
 TIME = 5.0
 
@@ -197,6 +200,53 @@ def test_importance_refuses_what_it_cannot_score(fitted_one, one_cause):
         permutation_importance(fitted_one, X[:-1], y)
     with pytest.raises(SettingError, match="level must lie between 0 and 1"):
         permutation_importance(fitted_one, X, y, level=95)
+
+
+@pytest.fixture(scope="module")
+def changing(tiny):
+    """Fitted to start-stop rows, and the rows."""
+    X, y = make_changing_cohort(240, proportions=(0.5, 0.3), random_state=0)
+    plain = {**tiny, "stay_weight": 0.0, "mortality_weight": 0.0}
+    return SurvTRACE(**plain).fit(X, y), X, y
+
+
+def test_importance_at_a_landmark_is_that_among_those_under_observation(changing):
+    est, X, y = changing
+    found = permutation_importance(est, X, y, landmark=12.0, n_repeats=2, random_state=0)
+    rows = landmark(pd.concat([X, y], axis=1), at=12.0)
+    future = Surv.from_arrays(rows["event"], rows["duration"] - 12)
+
+    class FromLandmark:
+        causes_, feature_names_in_ = est.causes_, est.feature_names_in_
+        score_times_ = integration_times(est, read_outcome(future), 12.0, None)
+
+        def predict_cumulative_incidence(self, X, times):
+            return est.predict_cumulative_incidence(X, 12 + times, conditional_after=12.0)
+
+    expected = permutation_importance(
+        FromLandmark(), rows[list(X)], future, n_repeats=2, random_state=0
+    )
+    # Weights from the scored subjects count in the intervals here, and are taken as known there.
+    pd.testing.assert_frame_equal(found[list(found)[:3]], expected[list(found)[:3]])
+    np.testing.assert_allclose(found["low"], expected["low"], rtol=0, atol=1e-5)
+
+
+def test_start_stop_rows_are_not_shuffled_without_a_landmark(changing):
+    with pytest.raises(DataError, match=r"permutation importance without a landmark needs one row"):
+        permutation_importance(*changing, n_repeats=1)
+    with pytest.raises(DataError, match="nobody is at 900"):
+        permutation_importance(*changing, n_repeats=1, landmark=900)
+
+
+def test_dependence_and_attributions_may_begin_at_a_time(fitted_three, three_causes):
+    X, how = three_causes[0][:6], {"time": 6.0, "cause": 1, "conditional_after": 2.0}
+    table = partial_dependence(fitted_three, X, "sex", values=["f"], **how)
+    alike = X.assign(sex="f")
+    expected = fitted_three.predict_cumulative_incidence(alike, [6.0], 1, conditional_after=2.0)
+    assert table["incidence"].item() == pytest.approx(expected.mean())
+    shares = attributions(fitted_three, X, background=3, n_permutations=1, random_state=0, **how)
+    ours = fitted_three.predict_cumulative_incidence(X, [6.0], 1, conditional_after=2.0)[:, 0]
+    np.testing.assert_allclose(shares.attrs["base"] + shares.sum(axis=1), ours)
 
 
 def test_an_estimator_must_have_been_fitted(one_cause):

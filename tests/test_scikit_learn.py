@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.model_selection import (
     GridSearchCV,
+    GroupKFold,
     KFold,
     RandomizedSearchCV,
     cross_val_predict,
@@ -20,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from survtrace import Surv, SurvTRACE
+from survtrace.datasets import make_changing_cohort
 from survtrace.metrics import auc_scorer, brier_scorer, concordance_scorer
 from survtrace.tables.outcome.outcome import read_outcome
 
@@ -73,6 +75,15 @@ def test_cross_validation_by_a_scorer(three_causes, tiny, scorer):
         SurvTRACE(**tiny), *three_causes, scoring=scorer, cv=FOLDS, error_score="raise"
     )
     assert np.isfinite(scores).all()
+
+
+@pytest.mark.filterwarnings("ignore::survtrace.DataWarning")
+def test_start_stop_rows_are_cross_validated_by_subject(tiny):
+    X, y = make_changing_cohort(180, proportions=(0.5, 0.3), random_state=0)
+    est = SurvTRACE(**{**tiny, "stay_weight": 0.0, "mortality_weight": 0.0})
+    how = {"cv": GroupKFold(3), "groups": y["id"], "error_score": "raise"}
+    scores = cross_val_score(est, X, y, **how)
+    assert ((scores < 0) & (scores > -0.25)).all()
 
 
 def test_cross_validated_predictions(one_cause, tiny):

@@ -2,9 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
+from sklearn.model_selection import KFold
 
 from survtrace import SettingError, SurvTRACE, tuning
+from survtrace.datasets import make_changing_cohort
 
 optuna = pytest.importorskip("optuna")
 
@@ -74,3 +77,31 @@ def test_the_paper_space_is_the_paper_grid():
 def test_an_unknown_space_is_refused(one_cause, tmp_path):
     with pytest.raises(SettingError, match=r"space must be one of \['paper', 'wide'\]"):
         tuning.tune(*one_cause, tmp_path, space="outer")
+
+
+def test_rows_of_a_subject_stay_on_one_side_of_every_fold():
+    _, y = make_changing_cohort(60, proportions=(0.5, 0.3), random_state=0)
+    folds = tuning.inner_folds(y, 3, random_state=0)
+    held_out = [set(y["id"].iloc[rows]) for _, rows in folds]
+    for (learn, held), subjects in zip(folds, held_out, strict=True):
+        assert not subjects & set(y["id"].iloc[learn])
+        assert len(learn) + len(held) == len(y)
+    assert set.union(*held_out) == set(y["id"])
+    assert sum(map(len, held_out)) == 60
+
+
+def test_folds_of_ordinary_tables_are_those_of_scikit_learn(one_cause):
+    y = one_cause[1]
+    ours = tuning.inner_folds(y, 3, random_state=1)
+    theirs = KFold(3, shuffle=True, random_state=1).split(y)
+    for found, expected in zip(ours, theirs, strict=True):
+        for side, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(side, other)
+
+
+def test_start_stop_rows_are_searched_by_their_score_at_landmarks(tmp_path):
+    X, y = make_changing_cohort(150, proportions=(0.5, 0.3), random_state=0)
+    fixed = {**FIXED, "stay_weight": 0.0, "mortality_weight": 0.0}
+    best = tuning.tune(X, y, tmp_path, space="paper", n_trials=1, n_folds=2, fixed=fixed)
+    assert best["hidden"] == 8
+    assert 0 < trials_in(tmp_path)[0].value < 0.25

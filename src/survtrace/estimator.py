@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from survtrace.cohort.file_source import FileSource, Source, require_streamable
 from survtrace.cohort.source import read_frame
+from survtrace.inference.landmark_score import landmark_brier_score
 from survtrace.inference.methods import CurveMethods
 from survtrace.inference.paths import Table
 from survtrace.inference.predictor import Predictor, choose_device
@@ -212,8 +213,11 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
         """Minus the integrated Brier score, mean over causes: proper, and higher is better.
 
         Integrated between the 5 and 95 % quantiles of the training event times, weighted by the
-        training rows' censoring survival. ``y`` as in `fit`; with a path it names columns. Subjects
-        with several rows have no such score: see `survtrace.landmark`.
+        training rows' censoring survival. ``y`` as in `fit`; with a path it names columns.
+
+        With entry, also of start-stop rows, it is the mean of such scores at two landmarks, the
+        10 and 50 % quantiles of the event times in ``y``: those under observation there are
+        predicted from what is known of them then, and scored from it on.
         """
         predictor, more = self._predictor(), list[str]()
         times = self.censoring_.usable(self.score_times_)
@@ -221,11 +225,13 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
             roles = read_roles(y)
             more = list(roles.outcome)
             y = {**{role: name for name, role in roles.outcome.items()}, "censored": roles.censored}
-            if roles.entry is not None:  # weights are then divided by their sum over all rows
+            if roles.entry is not None:  # a landmark compares all who are under observation then
                 X = read_table(X)[[*more, *self.feature_names_in_]]
 
         def score_rows(rows: Table, first: int) -> tuple[float, int]:
             covariates, outcome = read_scored(self, rows, y)
+            if outcome.entry is not None:
+                return landmark_brier_score(self, covariates, outcome), len(outcome)
             incidence, _ = predictor.curve(covariates, "incidence", times)
             require_same_subjects(len(incidence), outcome)
             losses = integrated_brier_scores(

@@ -75,7 +75,8 @@ def tune(
     Parameters
     ----------
     X, y
-        Learning rows only: keep the rows to report on out of this.
+        Learning rows only: keep the rows to report on out of this. Rows of one subject stay on one
+        side of each fold.
     space
         "paper" (its grid) or "wide" (the grid and more).
     fixed
@@ -138,9 +139,20 @@ def suggest(trial: Any, space: str, fixed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def inner_folds(y: Any, n_folds: int, random_state: int) -> list[Fold]:
-    """Rows to learn from and rows held out, of each fold."""
-    everyone = np.arange(len(read_outcome(y)))
-    return list(KFold(n_folds, shuffle=True, random_state=random_state).split(everyone))
+    """Rows to learn from and rows held out, of each fold; a subject's rows stay together.
+
+    Examples
+    --------
+    >>> y = {"id": [7, 7, 8, 9], "entry": [0, 2, 0, 0], "duration": [2, 9, 3, 4],
+    ...      "event": [0, 1, 0, 1]}
+    >>> [held_out.tolist() for _, held_out in inner_folds(y, 3, random_state=0)]
+    [[3], [2], [0, 1]]
+    """
+    outcome = read_outcome(y)
+    subject = np.arange(len(outcome)) if outcome.id is None else outcome.id
+    folds = KFold(n_folds, shuffle=True, random_state=random_state)
+    sides = [np.isin(subject, held_out) for _, held_out in folds.split(np.unique(subject))]
+    return [(np.flatnonzero(~side), np.flatnonzero(side)) for side in sides]
 
 
 def mean_losses(

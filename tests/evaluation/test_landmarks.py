@@ -7,10 +7,12 @@ import pytest
 from survtrace import DataError, DataWarning, Surv, SurvTRACE, landmark
 from survtrace.baselines import CauseSpecificCox
 from survtrace.datasets import make_changing_cohort, make_cohort
+from survtrace.errors import LearnedRowsWarning
 from survtrace.evaluation import evaluate
+from survtrace.evaluation.learned_rows import holds_learned, looks_learned
 from survtrace.metrics import auc_at, brier_score_at, censoring_survival, concordance_cause_specific
+from survtrace.tables.outcome.outcome import read_outcome
 
-pytestmark = pytest.mark.filterwarnings("ignore::survtrace.errors.LearnedRowsWarning")
 QUICK = {"n_resamples": 2}
 
 
@@ -153,8 +155,8 @@ def test_errors_say_at_which_landmark():
         evaluate(FixedHazards(), rows, ROLES, landmarks=[5.0], horizons=[90.0], **QUICK)
     with pytest.raises(DataError, match="nobody is at 90"):
         evaluate(FixedHazards(), rows, ROLES, landmarks=[90.0])
+    none = rows.assign(event=np.where(rows["duration"] > 5, 0, rows["event"]))
     with pytest.raises(DataError, match=r"at the landmark .*: scores need at least one event"):
-        none = rows.assign(event=np.where(rows["duration"] > 5, 0, rows["event"]))
         evaluate(FixedHazards(), none, ROLES, landmarks=[5.0])
 
 
@@ -163,7 +165,24 @@ def test_a_fitted_estimator_is_scored_at_landmarks(tiny):
     half = y["id"] < 200
     est = SurvTRACE(**{**tiny, "stay_weight": 0.0, "mortality_weight": 0.0})
     est.fit(X[half], y[half])
-    scores = evaluate(est, X[~half], y[~half], landmarks=[6.0, 24.0], horizons=[12.0], **QUICK)
+    how = {"landmarks": [6.0, 24.0], "horizons": [12.0], **QUICK}
+    scores = evaluate(est, X[~half], y[~half], **how)
     assert scores.groupby("landmark").size().tolist() == [12, 12]
     closed = scores[scores["score"] != "observed"]
     assert (closed["low"] <= closed["value"]).all()
+    with pytest.warns(LearnedRowsWarning, match="rows the model was trained on"):
+        evaluate(est, X[half], y[half], **how)
+
+
+def test_rows_learned_from_are_known_again_however_they_are_cut(tiny):
+    X, y = make_changing_cohort(200, proportions=(0.5, 0.3), random_state=0)
+    est = SurvTRACE(**{**tiny, "stay_weight": 0.0, "mortality_weight": 0.0}).fit(X, y)
+    middle = (y["entry"] + y["duration"]) / 2
+    cut = pd.concat([y.assign(duration=middle, event=0), y.assign(entry=middle)])
+    cut = cut.sort_values(["id", "entry"]).assign(id=lambda rows: 1000 - rows["id"])
+    assert looks_learned(est, read_outcome(y))
+    assert looks_learned(est, read_outcome(cut))
+    assert holds_learned(est, read_outcome(cut))
+    other = make_changing_cohort(200, proportions=(0.5, 0.3), random_state=1)[1]
+    assert not looks_learned(est, read_outcome(other))
+    assert not holds_learned(est, read_outcome(other))

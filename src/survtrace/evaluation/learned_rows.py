@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from survtrace.errors import DataWarning, LearnedRowsWarning, warn
-from survtrace.metrics import censoring_survival
+from survtrace.metrics import CensoringSurvival, censoring_survival
 from survtrace.tables.outcome.outcome import Outcome
 
 Floats = NDArray[np.float64]
@@ -42,10 +42,10 @@ def looks_learned(est: Any, outcome: Outcome) -> bool:
     It remembers the censoring survival of the rows it learned from, and with it every distinct
     duration. A table whose censoring survival is the same is taken for these rows. So is one whose
     durations are all among those remembered (or hold them all), unless that can be chance: the
-    share of durations moved by one step that are still among them says how likely it is.
+    share of durations moved by one step that are still among them says how likely it is. The rows
+    of a subject are joined first: it does not matter where they are cut, nor what its id is.
     """
-    followed = outcome.take(outcome.duration > 0)
-    here, there = censoring_survival(followed), est.censoring_
+    here, there = _remembered(outcome), est.censoring_
     if np.array_equal(here.times, there.times) and np.allclose(here.values, there.values):
         return True
     return _contained_beyond_chance(here.times, there.times)
@@ -53,7 +53,12 @@ def looks_learned(est: Any, outcome: Outcome) -> bool:
 
 def holds_learned(est: Any, outcome: Outcome) -> bool:
     """Whether every duration that the estimator learned from occurs in a table."""
-    return bool(np.isin(est.censoring_.times, outcome.duration).all())
+    return bool(np.isin(est.censoring_.times, _remembered(outcome).times).all())
+
+
+def _remembered(outcome: Outcome) -> CensoringSurvival:
+    """What an estimator would remember of a table: of a subject's rows when it came and left."""
+    return censoring_survival(outcome.take(outcome.duration > 0))
 
 
 def _contained_beyond_chance(first: Floats, second: Floats) -> bool:

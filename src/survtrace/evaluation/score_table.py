@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataError
 from survtrace.evaluation.learned_rows import warn_of_learned_rows
+from survtrace.inference.landmark_score import integration_times
 from survtrace.metrics import (
     CensoringSurvival,
     Score,
@@ -94,7 +95,7 @@ def evaluate(
         ``observed`` (Aalen-Johansen's); once for each cause: ``IBS``, the Brier score integrated
         between the 5 and 95 % quantiles of the training event times. With landmarks there is a
         first column ``landmark``, and the IBS is integrated between these quantiles of the scored
-        subjects' event times after it.
+        subjects' event times after it, not beyond the 95 % quantile of the training event times.
 
     Examples
     --------
@@ -153,7 +154,7 @@ def score_landmarks(
         censoring = read_weights(earlier, future).censoring
         with _at_landmark(landmark):
             chosen = default_horizons(future) if horizons is None else _checked(horizons, future)
-            grid = integration_times(future, censoring)
+            grid = integration_times(est, future, landmark, censoring)
         times = np.concatenate([chosen, grid])
         incidence = est.predict_cumulative_incidence(
             table[rows.tolist(), :].to_native(), landmark + times, conditional_after=landmark
@@ -255,18 +256,6 @@ def default_horizons(outcome: Outcome) -> Floats:
             "subjects of whom some had an event."
         )
     return np.unique(np.quantile(outcome.duration[outcome.event > 0], [0.25, 0.5, 0.75]))
-
-
-def integration_times(outcome: Outcome, censoring: CensoringSurvival) -> Floats:
-    """A hundred times between the 5 and 95 % quantiles of the event times, where G is usable."""
-    first, last = np.quantile(outcome.duration[outcome.event > 0], [0.05, 0.95])
-    times = censoring.usable(np.unique(np.linspace(first, last, 100)))
-    if len(times) < 2:
-        raise DataError(
-            "the integrated Brier score needs events at two times or more that can be weighted; "
-            f"there are {len(times)}. Score more subjects."
-        )
-    return times
 
 
 def _training_outcome(est: Any, y_train: Any) -> Outcome:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from survtrace.errors import DataError
-from survtrace.explain.frame import read_cause, read_frame
+from survtrace.explain.frame import incidence_by, read_cause, read_frame
 from survtrace.metrics.comparison import checked_level
 
 GRID = 20
@@ -22,6 +22,7 @@ def partial_dependence(
     *,
     time: float,
     cause: Any = None,
+    conditional_after: float | None = None,
     values: Sequence[Any] | None = None,
     level: float = 0.5,
 ) -> pd.DataFrame:
@@ -34,13 +35,16 @@ def partial_dependence(
     est
         A fitted estimator.
     X
-        Subjects to average over; their other covariates stay as they are.
+        Subjects to average over; their other covariates stay as they are. Of start-stop rows each
+        counts as it stands: pass the rows of a landmark, by `survtrace.landmark`.
     covariate
         Name of its column.
     time
-        By which the incidence is asked.
+        By which the incidence is asked, counted from the same origin as duration.
     cause
         Label of a cause; by default every cause.
+    conditional_after
+        A time at which everybody is known to be event-free: the incidence is then that from it on.
     values
         To give to everybody; by default the values that occur (of a numerical covariate with more
         than twenty, twenty between its 2.5 and 97.5 % quantiles), and NaN if some are missing.
@@ -70,7 +74,7 @@ def partial_dependence(
     causes = est.causes_ if cause is None else [read_cause(est, cause)]
     grid = _occurring(frame[covariate]) if values is None else list(values)
     alike = (frame.assign(**{covariate: value}) for value in grid)
-    incidence = np.stack([est.predict_cumulative_incidence(all_, [time])[..., 0] for all_ in alike])
+    incidence = np.stack([incidence_by(est, all_, time, None, conditional_after) for all_ in alike])
     low, high = np.quantile(incidence, [outside, 1 - outside], axis=1)
     mean = incidence.mean(axis=1)
     columns = {"incidence": mean, "low": low, "high": high}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from survtrace.errors import DataError
@@ -41,3 +43,12 @@ def read_cause(est: Any, cause: Any) -> Any:
     if cause not in est.causes_:
         raise DataError(f"cause must be one of {list(est.causes_)}; got {cause!r}.")
     return cause
+
+
+def incidence_by(
+    est: Any, X: pd.DataFrame, time: float, cause: Any, after: float | None
+) -> NDArray[np.float64]:
+    """Predicted incidence by a time, (subject,) or (subject, cause), perhaps from a start on."""
+    start = {} if after is None else {"conditional_after": after}  # others do not know the word
+    found: NDArray[np.float64] = est.predict_cumulative_incidence(X, [time], cause, **start)
+    return found[..., 0]

@@ -13,15 +13,25 @@ from scipy.stats import norm
 
 from survtrace.errors import DataWarning, SettingError
 from survtrace.explain.frame import read_frame, require_fitted
+from survtrace.inference.landmark_score import integration_times
 from survtrace.metrics import Score, censoring_survival
 from survtrace.metrics.brier import integrated_brier_scores
 from survtrace.metrics.comparison import checked_level
+from survtrace.metrics.inputs import read_subjects
+from survtrace.tables.landmarks import after_landmark, read_landmarks
 from survtrace.tables.outcome.outcome import Outcome, require_same_subjects
 from survtrace.tables.outcome.pairing import read_scored
 
 
 def permutation_importance(
-    est: Any, X: Any, y: Any, *, n_repeats: int = 5, random_state: Any = None, level: float = 0.95
+    est: Any,
+    X: Any,
+    y: Any,
+    *,
+    landmark: float | None = None,
+    n_repeats: int = 5,
+    random_state: Any = None,
+    level: float = 0.95,
 ) -> pd.DataFrame:
     """How much worse each cause's integrated Brier score gets when a covariate is shuffled.
 
@@ -39,6 +49,11 @@ def permutation_importance(
         Fitted on other subjects: on its own training rows it looks more sure than it is.
     X, y
         Covariates and outcome of the subjects to score on.
+    landmark
+        A time, counted from the same origin as duration: those under observation then are
+        predicted from what is known of them, scored from it on by the censoring survival of their
+        own, and a covariate is shuffled among them. Start-stop rows need one: shuffling their
+        rows would hand a subject the later values of another, or its own.
     n_repeats
         Shuffles of each covariate.
     random_state
@@ -69,7 +84,13 @@ def permutation_importance(
     X, outcome = read_scored(est, X, y)
     frame = read_frame(est, X)
     require_same_subjects(len(frame), outcome)
-    scores = _brier_scores(est, outcome)
+    if landmark is None:
+        read_subjects(outcome, "permutation importance without a landmark")
+        scores = _brier_scores(est, outcome)
+    else:
+        landmark = float(read_landmarks(landmark, outcome)[0])
+        known, future = after_landmark(outcome, landmark)
+        frame, scores = frame.iloc[known], _landmark_scores(est, future, landmark)
     rng = np.random.default_rng(random_state)
     whole = scores(frame)
     rows = []
@@ -100,6 +121,20 @@ def _brier_scores(est: Any, outcome: Outcome) -> Callable[[pd.DataFrame], list[S
     def scores(frame: pd.DataFrame) -> list[Score]:
         incidence = est.predict_cumulative_incidence(frame, times)
         return integrated_brier_scores(outcome, incidence, times, est.causes_, y_train=censoring)
+
+    return scores
+
+
+def _landmark_scores(
+    est: Any, future: Outcome, landmark: float
+) -> Callable[[pd.DataFrame], list[Score]]:
+    """A function that scores predictions for those under observation at a landmark."""
+    times = integration_times(est, future, landmark, None)
+
+    def scores(frame: pd.DataFrame) -> list[Score]:
+        asked = {"conditional_after": landmark}
+        incidence = est.predict_cumulative_incidence(frame, landmark + times, **asked)
+        return integrated_brier_scores(future, incidence, times, est.causes_)
 
     return scores
 

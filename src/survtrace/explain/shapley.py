@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from survtrace.errors import DataError, DataWarning, SettingError, require
-from survtrace.explain.frame import read_cause, read_frame
+from survtrace.explain.frame import incidence_by, read_cause, read_frame
 
 Floats = NDArray[np.float64]
 
@@ -23,6 +23,7 @@ def attributions(
     *,
     time: float,
     cause: Any = None,
+    conditional_after: float | None = None,
     background: Any = 100,
     n_permutations: int = 5,
     random_state: Any = None,
@@ -38,11 +39,14 @@ def attributions(
     est
         A fitted estimator.
     X
-        The subjects to explain.
+        The subjects to explain. A start-stop row is explained as it stands, beside the background's
+        rows: pass those of a landmark, by `survtrace.landmark`.
     time
-        By which the incidence is asked.
+        By which the incidence is asked, counted from the same origin as duration.
     cause
         Label of the cause; may be left out if there is one.
+    conditional_after
+        A time at which everybody is known to be event-free: the incidence is then that from it on.
     background
         Subjects to compare with: a table, used whole, or how many of ``X`` to draw.
     n_permutations
@@ -94,9 +98,9 @@ def attributions(
     def incidence(rows: Floats) -> Floats:
         columns = zip(coded.items(), rows.astype(np.int64).T, strict=True)
         raw = pd.DataFrame({name: values.take(row) for (name, (_, values)), row in columns})
-        return est.predict_cumulative_incidence(raw, [time], label)[:, 0]
+        return incidence_by(est, raw, time, label, conditional_after)
 
-    est.predict_cumulative_incidence(frame, [time], label)  # warns of the subjects, once
+    incidence_by(est, frame, time, label, conditional_after)  # warns of the subjects, once
     with _global_seed_put_back(), warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # of mixtures of subjects
         explainer = shap.PermutationExplainer(

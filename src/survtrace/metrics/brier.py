@@ -45,7 +45,7 @@ def brier_score(
     Parameters
     ----------
     y
-        The outcome of the scored subjects.
+        The outcome of the scored subjects, one row each; they may enter late.
     incidence
         Predicted cumulative incidence of the cause, shape (subject, time).
     times

@@ -91,7 +91,7 @@ class CensoringSurvival(StepFunction):
         """The number of subjects under observation just after each time."""
         if self.at_risk is None:
             return None
-        left = self.at_risk * (1 - self.hazard)
+        left = np.round(self.at_risk * (1 - self.hazard))
         return left if self.entered is None else np.where(self.at_risk > 0, left, self.entered)
 
     def usable(self, times: Floats) -> Floats:
@@ -382,8 +382,8 @@ def _same_kind(weights: Weights) -> Weights:
         here = kinds[weights.censoring.entered is None]
         raise DataError(
             "weights must come from subjects that are observed as those scored are; those scored "
-            f"{here}, those of y_train {there}. Leave y_train out: y_train=None takes the weights "
-            "from the scored subjects."
+            f"{here}, those of y_train {there}. Pass y_train=y to take the weights from the scored "
+            "subjects."
         )
     return weights
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.evaluation.score_table import integration_times
-from survtrace.metrics import CensoringSurvival, censoring_survival
+from survtrace.inference.landmark_score import integration_times
+from survtrace.metrics import CensoringSurvival
 from survtrace.tables.landmarks import after_landmark, at_risk
 from survtrace.tables.outcome.outcome import Outcome
 
@@ -84,5 +84,5 @@ def look(est: Any, X: pd.DataFrame, outcome: Outcome, landmark: float | None) ->
     if landmark is None:
         return View(est, X, outcome, est.censoring_, est.censoring_.usable(est.score_times_))
     rows, future = after_landmark(outcome, landmark)
-    grid = integration_times(future, censoring_survival(future))
+    grid = integration_times(est, future, landmark, None)
     return View(AtLandmark(est, landmark), X.iloc[rows], future, future, grid)
