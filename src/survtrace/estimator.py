@@ -45,7 +45,9 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
         Networks trained together, each with its own initial parameters and validation draw;
         their curves are averaged. 1 is the paper's model.
     n_intervals
-        Intervals of constant hazard, cut at even quantiles of the event times.
+        Intervals of constant hazard, cut at even quantiles of the event times. Where the grid is
+        longer than the follow-up of a subject, as with age as the clock, it has as many times more
+        (20 events in each at least).
     time_grid
         Cut points of your own instead. Follow-up ends with the last: later events are not learned
         from, and their subjects are censored there, with a warning that counts them.

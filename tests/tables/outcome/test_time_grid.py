@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from survtrace import DataError, DataWarning, SettingError
 from survtrace.inference.curves import locate_times
-from survtrace.tables.outcome.outcome import read_outcome
+from survtrace.tables.outcome.outcome import Outcome, read_outcome
 from survtrace.tables.outcome.time_grid import (
     StayScale,
     checked_cuts,
@@ -120,3 +120,33 @@ def test_stay_ends_with_the_grid_only_where_the_grid_leaves_out_events():
     assert short.longest == 4.0
     assert short == StayScale.of(end_follow_up(y, 4.0), 4.0)._replace(longest=4.0)
     assert len(set(short.standardise(np.array([4.0, 5.0, 9.0])))) == 1
+
+
+def test_a_grid_many_times_as_long_as_a_follow_up_has_as_many_more_intervals():
+    """With age as the clock, one asks about ten years of fifty."""
+    entry = np.linspace(40, 80, 401)
+    event = np.ones(401, dtype=np.int64)
+    by_age = Outcome(entry + 10, event, (1,), entry=entry)
+    since_entry = Outcome(np.linspace(1, 10, 401), event, (1,))
+    assert len(quantile_cuts(by_age, 4)) - 1 == 20  # a follow-up of 10 fits 5 times into 40 to 90
+    assert len(quantile_cuts(since_entry, 4)) - 1 == 4
+
+
+def test_a_longer_grid_has_no_more_intervals_than_its_events_can_tell_of():
+    entry = np.linspace(40, 80, 101)
+    by_age = Outcome(entry + 10, np.ones(101, dtype=np.int64), (1,), entry=entry)
+    assert len(quantile_cuts(by_age, 4)) - 1 == 5
+
+
+def test_cutting_rows_does_not_change_the_grid():
+    entry = np.linspace(40, 80, 401)
+    event = np.ones(401, dtype=np.int64)
+    whole = Outcome(entry + 10, event, (1,), entry=entry)
+    cut = Outcome(
+        np.concatenate([entry + 3, entry + 10]),
+        np.concatenate([0 * event, event]),
+        (1,),
+        entry=np.concatenate([entry, entry + 3]),
+        id=np.tile(np.arange(401), 2),
+    )
+    np.testing.assert_allclose(quantile_cuts(cut, 4), quantile_cuts(whole, 4))

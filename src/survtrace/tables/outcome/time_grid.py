@@ -14,6 +14,8 @@ from survtrace.errors import DataError, DataWarning, SettingError, warn
 from survtrace.tables.covariates.real_numbers import real_numbers
 from survtrace.tables.outcome.outcome import Outcome
 
+EVENTS_IN_INTERVAL = 20  # at least, where a grid has more intervals than were asked for
+
 
 def choose_cuts(
     trained_on: Outcome,
@@ -49,7 +51,7 @@ def quantile_cuts(outcome: Outcome, n_intervals: int) -> NDArray[np.float64]:
     """Place cut points c_0 < .. < c_m at even quantiles of the event times.
 
     The first is 0 or the earliest entry, before which nobody was observed. Tied event times can
-    leave fewer than ``n_intervals`` intervals.
+    leave fewer than ``n_intervals`` intervals; where subjects enter late there can be more.
 
     Examples
     --------
@@ -57,7 +59,7 @@ def quantile_cuts(outcome: Outcome, n_intervals: int) -> NDArray[np.float64]:
     >>> quantile_cuts(outcome, n_intervals=2).tolist()
     [0.0, 2.5, 4.0]
     """
-    event_times = outcome.duration[outcome.event > 0]
+    given, event_times = n_intervals, outcome.duration[outcome.event > 0]
     if len(event_times) == 0:
         labels = f" by {', '.join(map(repr, outcome.censored))}" if outcome.censored else ""
         seen = (
@@ -67,9 +69,38 @@ def quantile_cuts(outcome: Outcome, n_intervals: int) -> NDArray[np.float64]:
         raise DataError(
             f"{seen} censored=... in Surv.from_arrays.", in_command=f"{seen} --censored LABEL."
         )
-    quantiles = np.quantile(event_times, np.linspace(0, 1, n_intervals + 1)[1:])
     start = 0.0 if outcome.entry is None else outcome.entry.min()
+    n_intervals = round(n_intervals * follow_ups_in(outcome, event_times.max() - start))
+    n_intervals = min(n_intervals, max(given, len(event_times) // EVENTS_IN_INTERVAL))
+    quantiles = np.quantile(event_times, np.linspace(0, 1, n_intervals + 1)[1:])
     return np.unique(np.concatenate([[start], quantiles]))
+
+
+def follow_ups_in(outcome: Outcome, span: float) -> float:
+    """How many times the follow-up of one subject fits into the grid; 1 where all enter at 0.
+
+    With age as the clock, hazards change over fifty years of which a subject is seen for ten: four
+    intervals over all of them would be far too coarse for the ten that one asks about. The
+    follow-up of one subject is the 95 % quantile of the times from entry to end.
+
+    Examples
+    --------
+    >>> by_age = Outcome(np.array([50.0, 61.0, 90.0]), np.array([1, 1, 1]), (1,),
+    ...                  entry=np.array([40.0, 51.0, 80.0]))
+    >>> follow_ups_in(by_age, span=50.0)
+    5.0
+    """
+    if outcome.entry is None:
+        return 1.0
+    end, entry = outcome.duration, outcome.entry
+    if outcome.id is not None:
+        _, subject = np.unique(outcome.id, return_inverse=True)
+        end, entry = np.zeros(subject.max() + 1), np.full(subject.max() + 1, inf)
+        np.maximum.at(end, subject, outcome.duration)
+        np.minimum.at(entry, subject, outcome.entry)
+    if not entry.any():
+        return 1.0
+    return max(1.0, float(span / np.quantile(end - entry, 0.95)))
 
 
 def checked_cuts(time_grid: ArrayLike) -> NDArray[np.float64]:
