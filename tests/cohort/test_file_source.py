@@ -207,7 +207,7 @@ def test_a_chunk_knows_entries_subjects_and_who_goes_on_in_another(cut_file):
         found = np.concatenate([getattr(outcome, name) for outcome in outcomes])
         np.testing.assert_array_equal(found, expected)
     assert scan.n_subjects == 240
-    assert scan.entry == (0.0, 0.0, 0.0)
+    assert scan.entry is None
     assert scan.n_whole == (frame["id"].map(frame["id"].value_counts()) == 1).sum()
     assert scan.source.beside == ["event", "duration", "entry", "id", "w"]
 

@@ -173,7 +173,7 @@ def prepare(
         StayScale.of(trained_on.take(whole) if whole.any() else trained_on, cuts[-1]),
         # A batch has the mean over rows; so many for a subject make that the mean over subjects.
         statistics.weight.mean / split.rows_per_subject if is_weighted else None,
-        has_entry=scan.entry is not None or _enters_late(source.evaluation),
+        has_entry=trained_on.entry is not None or _enters_late(source.evaluation),
     )
     n_missing = dict(zip(encoding.names.tolist(), statistics.n_missing.tolist(), strict=True))
     counts = CohortCounts(scan.n_subjects, n_events, n_missing, n_rows, scan.entry)

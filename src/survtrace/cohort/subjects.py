@@ -81,6 +81,8 @@ def spread_of_entry(
     if subjects is not None:
         entry = np.full(subjects.n, np.inf)
         np.minimum.at(entry, subjects.id, outcome.entry)
+    if not entry.any():
+        return None
     return float(entry.min()), float(np.median(entry)), float(entry.max())
 
 

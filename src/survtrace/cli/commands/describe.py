@@ -81,7 +81,7 @@ def _covariate(covariate: Any, column: Any, card: dict[str, Any]) -> dict[str, A
     learned: dict[str, Any] = {"range": [None, None]}
     if covariate.kind == "categorical":
         learned = {"levels": list(column.levels)}
-    elif n_missing is None or n_missing != card.get("n_subjects"):
+    elif n_missing is None or n_missing != card.get("n_rows", card.get("n_subjects")):
         learned = {"range": [column.low, column.high]}
     return {
         "name": covariate.name,
