@@ -131,12 +131,15 @@ def _at(y, name, value, row=7):
         (lambda y: _at(y, "entry", np.nan), r"entry must be finite; 1 of 320 .*row 7, nan"),
         (
             lambda y: _at(y, "entry", 0.0, 167),
-            r"must not overlap; 1 pairs .*row 7 and row 167, id 7",
+            r"must not overlap; 1 of 320 rows .*row 7 and row 167, id 7",
         ),
-        (lambda y: y[::-1], r"in the order of time; 160 come before .*Sort the table"),
+        (
+            lambda y: y[::-1],
+            r"in the order of time; 160 of 320 rows follow a later one .*Sort the table",
+        ),
         (
             lambda y: _at(y, "event", 1),
-            r"the last row of its subject; 1 subjects .*row 7 and row 167",
+            r"the last row of its subject; 1 of 160 subjects .*row 7 and row 167",
         ),
         (lambda y: _at(y, "id", None), r"id is missing in 1 of 320 rows \(first: row 7\)"),
         (lambda y: y.drop(columns="entry"), r"160 of 160 subjects have several rows .*pass entry="),

@@ -236,8 +236,10 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
                 return landmark_brier_score(self, covariates, outcome), len(outcome)
             incidence, _ = predictor.curve(covariates, "incidence", times)
             require_same_subjects(len(incidence), outcome)
+            # Weights of those who entered late say nothing of those seen from 0 on.
+            weights = self.censoring_ if self.censoring_.entered is None else None
             losses = integrated_brier_scores(
-                outcome, incidence, times, self.causes_, y_train=self.censoring_
+                outcome, incidence, times, self.causes_, y_train=weights
             )
             return float(np.mean(losses)), len(incidence)
 

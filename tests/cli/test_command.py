@@ -94,7 +94,7 @@ def test_an_unknown_command_is_the_users_mistake(survtrace):
 
 
 def test_completion_knows_studies_and_cohorts():
-    for line, words in (("benchmark ip", "ips"), ("datasets mg", "mgus"), ("pre", "predict")):
+    for line, words in (("benchmark ip", "ips"), ("datasets eb", "ebmt"), ("pre", "predict")):
         asked = {
             "_SURVTRACE_COMPLETE": "complete_bash",
             "COMP_WORDS": f"survtrace {line}",

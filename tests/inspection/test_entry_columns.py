@@ -31,7 +31,9 @@ def test_rows_that_touch_are_found_whatever_their_name():
     assert find_entry("x1", START / 2, STOP, SUBJECT) is None
 
 
-@pytest.mark.parametrize("values", [START + 9, START - 1, START * np.nan, START * 0], ids=str)
+@pytest.mark.parametrize(
+    "values", [START + 9, START - 1, START * np.nan, START * 0, (START > 9).astype(float)], ids=str
+)
 def test_what_cannot_be_the_begin_of_every_row_is_a_covariate(values):
     assert find_entry("start", values, STOP, SUBJECT) is None
 

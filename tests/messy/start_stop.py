@@ -126,7 +126,9 @@ def ends_before_it_begins(cohort):
 def counts_from_entry(cohort):
     table = visits(cohort)
     raw = table.assign(**{DURATION: (table[DURATION] - table[ENTRY]).round(3)})
-    return spoilt(cohort, raw, says=("entry must come before|overlap", "entry|origin"))
+    return spoilt(
+        cohort, raw, says=("entry must come before|overlap", r"entry \+ duration|their sum")
+    )
 
 
 @messy("start-stop: dates instead of numbers", QUESTION)
@@ -199,7 +201,7 @@ def rounding(cohort):
 def other_unit(cohort):
     table = visits(cohort)
     raw = table.assign(**{ENTRY: (table[ENTRY] / 12).round(4)})
-    return spoilt(cohort, raw, says=("overlap", "from 0 to"))
+    return spoilt(cohort, raw, says=("overlap", "same unit"))
 
 
 @messy("late entry: begin in years, end in days", WARNED)

@@ -20,6 +20,7 @@ class Facts(NamedTuple):
     source: str
 
 
+DRAWN = "drawn: --rows"
 PUBLIC = "pip install 'survtrace[public]'"
 DEEPSURV = "downloaded; pip install 'survtrace[datasets]'"
 
@@ -28,8 +29,10 @@ DATASETS = {
     "metabric": Facts(1904, 9, 1, "death with breast cancer; months", DEEPSURV),
     "support": Facts(8873, 14, 1, "death of the seriously ill in hospital; days", DEEPSURV),
     "seer": Facts(None, 18, 3, "cause of death with breast cancer; months", "yours: docs/seer.md"),
-    "simulated": Facts(None, 18, 2, "non-linear, with known truth; months", "drawn: --rows"),
-    "linear": Facts(None, 18, 2, "simulated, with proportional hazards; months", "drawn: --rows"),
+    "simulated": Facts(None, 18, 2, "non-linear, with known truth; months", DRAWN),
+    "linear": Facts(None, 18, 2, "simulated, with proportional hazards; months", DRAWN),
+    "late": Facts(None, 18, 2, "simulated, half of them seen late (entry); months", DRAWN),
+    "changing": Facts(None, 19, 2, "simulated, a treatment begins (entry, id); months", DRAWN),
     "nafld": Facts(17549, 5, 1, "death, with a fatty liver or not; days", PUBLIC),
     "ebmt": Facts(8966, 5, 6, "cause of death after marrow transplantation; months", PUBLIC),
     "smart": Facts(3873, 26, 1, "vascular event in patients at high risk; days", PUBLIC),
@@ -38,6 +41,12 @@ DATASETS = {
     "leukemia": Facts(1043, 7, 1, "death with acute myeloid leukemia; days", PUBLIC),
     "ovarian": Facts(912, 160, 1, "recurrence of ovarian cancer; days", PUBLIC),
     "pbc": Facts(418, 17, 1, "death or transplantation in liver disease; days", PUBLIC),
+    "pbcseq": Facts(1945, 15, 1, "as pbc, a row from visit to visit (entry, id); days", PUBLIC),
+    "heart": Facts(
+        172, 4, 1, "death, waiting for a new heart or with it (entry, id); days", PUBLIC
+    ),
+    "mgus_age": Facts(1384, 5, 2, "as mgus, by age from that at diagnosis (entry); years", PUBLIC),
+    "channing": Facts(458, 1, 1, "death in a retirement home, by age (entry); months", PUBLIC),
 }
 
 
@@ -54,8 +63,11 @@ def load_dataset(name: str, n_subjects: int = 10_000) -> tuple[pd.DataFrame, pd.
 
     if name not in DATASETS:
         raise DataError(f"a cohort must be one of {list(DATASETS)}; got {name!r}.")
-    if name in ("simulated", "linear"):
-        return datasets.make_cohort(n_subjects, linear=name == "linear", random_state=0)
+    if name in ("simulated", "linear", "late"):
+        linear, late = name == "linear", 0.5 if name == "late" else 0.0
+        return datasets.make_cohort(n_subjects, linear=linear, late_entry=late, random_state=0)
+    if name == "changing":
+        return datasets.make_changing_cohort(n_subjects, random_state=0)
     if name in ("flchain", "metabric", "support", "seer"):
         return getattr(datasets, f"load_{name}")()
     return datasets.load_public(name)

@@ -16,6 +16,7 @@ _BEGIN = (
 )
 _NAMED = re.compile(rf"{_TIME}(?:of|at)?{_BEGIN}(?:of|at)?{_TIME}", re.IGNORECASE)
 N_PAIRS = 10  # rows that follow another of the same subject, to judge by where they begin
+N_TIMES = 5  # distinct times, fewer of which are codes: "left" may be 1 for the left side
 TOUCH = 0.5  # share of them that begin where the one before ends
 
 
@@ -60,10 +61,10 @@ def find_entry(
 
     Examples
     --------
-    >>> start, stop = np.array([0.0, 2.0, 0.0]), np.array([2.0, 5.0, 4.0])
-    >>> find_entry("start", start, stop)
+    >>> start = np.array([0.0, 2.0, 0.5, 0.0, 1.0, 3.0])
+    >>> find_entry("start", start, start + 4)
     EntryFound(n_touching=0, n_pairs=0)
-    >>> find_entry("dose", start, stop) is None
+    >>> find_entry("dose", start, start + 4) is None
     True
     """
     if subject is None and not is_named_like_entry(name):
@@ -78,4 +79,5 @@ def find_entry(
         n_touching = int(np.isclose(values[after], duration[before], rtol=1e-9, atol=0).sum())
         if len(after) >= N_PAIRS and n_touching >= TOUCH * len(after):
             return EntryFound(n_touching, len(after))
-    return EntryFound() if is_named_like_entry(name) else None
+    few = len(np.unique(values)) < N_TIMES
+    return EntryFound() if is_named_like_entry(name) and not few else None

@@ -40,7 +40,13 @@ def test_all_cohorts_are_listed(survtrace):
     assert [each["name"] for each in listed] == list(DATASETS)
 
 
-@pytest.mark.parametrize("name", ["flchain", "simulated", "linear", "nafld", "mgus", "pbc"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("flchain", "simulated", "linear", "nafld", "mgus", "pbc"),
+        *("pbcseq", "heart", "mgus_age", "channing"),
+    ],
+)
 def test_what_is_listed_of_a_cohort_is_so(name):
     X, y = load_dataset(name, 500)
     facts = DATASETS[name]
@@ -58,6 +64,24 @@ def test_a_cohort_is_written_with_its_outcome(survtrace, tmp_path):
     table = read_table(out)
     assert list(table) == [*X, "duration", "event"]
     assert table["duration"].tolist() == y["duration"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("late", "--duration duration --event event --entry entry"),
+        ("changing", "--duration duration --event event --entry entry --id id"),
+    ],
+)
+def test_a_cohort_is_written_with_entry_and_id(survtrace, tmp_path, name, options):
+    out = tmp_path / "cohort.csv"
+    code, _, err = survtrace("datasets", name, "--rows", 60, "--out", out)
+    assert code == 0
+    assert options in err
+    X, y = load_dataset(name, 60)
+    assert X.shape[1] == DATASETS[name].covariates
+    assert len(read_table(out)) == len(y)
+    assert survtrace("check", out, *options.split()).code == 0
 
 
 def test_a_cohort_goes_into_a_pipe(survtrace):

@@ -105,3 +105,13 @@ def test_weights_and_outcome_in_another_order_are_aligned(one_cause, fitted_one,
     np.testing.assert_array_equal(est.predict(X), expected.predict(X))
     with pytest.warns(UserWarning, match="same labels in another order"):
         assert est.score(X, y[::-1]) == est.score(X, y)
+
+
+def test_a_model_that_knows_entry_scores_those_seen_from_the_start(one_cause, tiny):
+    X, y = one_cause
+    late = y.assign(entry=y["duration"] * np.where(np.arange(160) % 2, 0.3, 0.0))
+    settings = {**tiny, "mortality_weight": 0.0, "stay_weight": 0.0}
+    est = SurvTRACE(**settings).fit(X[:120], late[:120])
+    table = X.assign(months=y["duration"], cause=y["event"])[120:]
+    assert est.score(table, ROLES) == est.score(X[120:], y[120:])
+    assert np.isfinite(est.score(X[120:], y[120:]))

@@ -113,19 +113,19 @@ def test_an_event_at_zero_may_be_shifted_beside_late_entries():
         ({"entry": ["soon", 0, 2, 5]}, r"entry must be a number; 1 of 4 are not .*'soon'"),
         (
             {"entry": [0.0, 1.0, 1.5, 5.0]},
-            r"must not overlap; 1 pairs of rows do \(first: row 0 and row 2, id 'a': from 0 to 2, "
-            r"and from 1\.5 to 5\)",
+            r"must not overlap; 1 of 4 rows begin before .*\(first: row 0 and row 2, id 'a': "
+            r"from 0 to 2, and from 1\.5 to 5\)",
         ),
         ({"entry": [0.0, 1.0, 0.0, 5.0], "duration": [2.0, 9.0, 2.0, 6.0]}, "must not overlap"),
         (
             {"entry": [2.0, 1.0, 0.0, 5.0], "duration": [5.0, 9.0, 2.0, 6.0]},
-            r"in the order of time; 1 come before an earlier one \(first: row 0 and row 2, id 'a': "
-            r"from 2, then from 0\)\. Sort the table",
+            r"in the order of time; 1 of 4 rows follow a later one \(first: row 0 and row 2, "
+            r"id 'a': from 2, then from 0\)\. Sort the table",
         ),
         (
             {"event": [0, 0, 1, 0]},
-            r"in the last row of its subject; 1 subjects have rows after an event \(first: row 2 "
-            r"and row 3, id 'a': event at 5, and a row to 6\).*write 0 in all but the last",
+            r"in the last row of its subject; 1 of 2 subjects have rows after an event \(first: "
+            r"row 2 and row 3, id 'a': event at 5, and a row to 6\).*write 0 in all but the last",
         ),
         ({"id": ["a", None, "a", "a"]}, r"id is missing in 1 of 4 rows \(first: row 1\)"),
         ({"id": ["a", " ", "a", "a"]}, "id is missing in 1 of 4 rows"),

@@ -163,7 +163,8 @@ def evaluate(
         screen.show_json(screen.records(scores))
         return
     n_subjects = y["id"].nunique() if "id" in y else len(y)
-    title = f"Scores on {n_subjects:,} subjects, with 95 % intervals"
+    whom = f"{n_subjects:,} subjects" if landmark is None else "those observed at each landmark"
+    title = f"Scores on {whom}, with 95 % intervals"
     screen.show_frame(_side_by_side(est, scores), title=title)
 
 

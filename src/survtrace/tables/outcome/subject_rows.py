@@ -122,19 +122,28 @@ def check_rows(
     overlap = entry[after] < duration[before]
     if overlap.any():
         a, b = int(before[overlap][0]), int(after[overlap][0])
-        raise DataError(
-            f"rows of one subject must not overlap; {overlap.sum()} pairs of rows do (first: "
-            f"{rows(a, b)}: from {entry[a]:g} to {duration[a]:g}, and from {entry[b]:g} to "
-            f"{duration[b]:g}). A row holds from its entry, exclusive, to its duration; end it "
-            "where the next begins, and drop rows that occur twice."
+        seen = (
+            f"rows of one subject must not overlap; {overlap.sum()} of {len(entry)} rows begin "
+            f"before an earlier one of their subject ends (first: {rows(a, b)}: from {entry[a]:g} "
+            f"to {duration[a]:g}, and from {entry[b]:g} to {duration[b]:g})."
         )
+        way_out = (
+            "A row holds from its entry, exclusive, to its duration; end it where the next "
+            "begins, and drop rows that occur twice."
+        )
+        if 2 * overlap.sum() > len(before):  # it is not a row here or there
+            way_out = (
+                "Since most do: entry and duration must count from the same origin in the same "
+                "unit; if duration counts from entry, it is their sum that is needed."
+            )
+        raise DataError(f"{seen} {way_out}")
     first, then = _pairs(np.argsort(numbers, kind="stable"), numbers)
     early = entry[then] < duration[first]
     if early.any():
         a, b = int(first[early][0]), int(then[early][0])
         seen = (
-            f"rows of one subject must be in the order of time; {early.sum()} come before an "
-            f"earlier one (first: {rows(a, b)}: from {entry[a]:g}, then from {entry[b]:g})."
+            f"rows of one subject must be in the order of time; {early.sum()} of {len(entry)} rows "
+            f"follow a later one (first: {rows(a, b)}: from {entry[a]:g}, then from {entry[b]:g})."
         )
         raise DataError(
             f'{seen} Sort the table, such as table.sort_values(["id", "entry"]), before it is '
@@ -146,10 +155,10 @@ def check_rows(
         a, b = int(before[ended][0]), int(after[ended][0])
         n_subjects = len(np.unique(numbers[before[ended]]))
         raise DataError(
-            f"an event must be in the last row of its subject; {n_subjects} subjects have rows "
-            f"after an event (first: {rows(a, b)}: event at {duration[a]:g}, and a row to "
-            f"{duration[b]:g}). If the table repeats the outcome in every row of a subject, "
-            "write 0 in all but the last; if events recur, keep the rows up to the first."
+            f"an event must be in the last row of its subject; {n_subjects} of {numbers.max() + 1} "
+            f"subjects have rows after an event (first: {rows(a, b)}: event at {duration[a]:g}, "
+            f"and a row to {duration[b]:g}). If the table repeats the outcome in every row of a "
+            "subject, write 0 in all but the last; if events recur, keep the rows up to the first."
         )
     goes_on = np.zeros(len(numbers), dtype=bool)
     goes_on[before] = True
