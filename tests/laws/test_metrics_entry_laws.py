@@ -126,6 +126,15 @@ def test_weights_of_the_events_give_aalen_johansen(cohort, time):
 
 
 @often
+@given(cohorts(), st.sampled_from([0.5, 1.5, 2.0, 4.0]))
+def test_the_brier_score_of_predicting_nothing_is_aalen_johansen(cohort, time):
+    y = cohort[0]
+    nothing = found(brier_score_at, y, np.zeros(len(y)), time, cause=1)
+    if not np.isnan(nothing):
+        assert nothing == pytest.approx(float(found(aalen_johansen, y, 1).at(time)), abs=1e-12)
+
+
+@often
 @given(cohorts(), st.sampled_from([None, 1.5, 2.0, 4.0]))
 def test_concordance_of_the_paper_compares_pairs_jointly_at_risk(cohort, horizon):
     y, estimate, _ = cohort
