@@ -11,7 +11,7 @@ from survtrace.inference import curves
 
 @st.composite
 def anything(draw, largest=1e25, n_causes=None, n_members=None):
-    """Hazards of any size, cuts, and unsorted times within and on the cuts."""
+    """Hazards of any size, cuts from 0 or later, and times before, on, between and after them."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     shape = (
         n_members or draw(st.integers(1, 3)),
@@ -23,7 +23,8 @@ def anything(draw, largest=1e25, n_causes=None, n_members=None):
     palette = np.array([0.0, 1e-300, 1e-40, 1e-8, 1.0, 30.0, 800.0, 1e5, 1e25])
     extreme = rng.choice(palette[palette <= largest], shape)
     wild = rng.random(shape) < draw(st.sampled_from([0.0, 0.3, 1.0]))
-    cuts = np.concatenate([[0.0], np.cumsum(rng.uniform(0.01, 10.0, shape[3]))])
+    late = draw(st.sampled_from([0.0, 32.0]))
+    cuts = late + np.concatenate([[0.0], np.cumsum(rng.uniform(0.01, 10.0, shape[3]))])
     times = np.concatenate([cuts, rng.uniform(0, cuts[-1], 12), cuts[-1:] * 2])
     hazard = np.where(wild, extreme, ordinary).clip(max=largest)
     return torch.from_numpy(hazard), torch.from_numpy(cuts), torch.from_numpy(np.sort(times))
@@ -122,6 +123,29 @@ def test_it_is_the_rest_of_the_curve_over_survival_where_that_is_no_rounding_noi
     torch.testing.assert_close(
         incidence[known], (since.mean(0) / alive.unsqueeze(1))[known], rtol=0, atol=1e-12
     )
+
+
+@given(st.data())
+def test_hazards_quantiles_and_means_of_survivors_follow_from_their_survival(data):
+    hazard, cuts, times = data.draw(anything(largest=1.0))
+    start = data.draw(starts((hazard, cuts, times)))
+    survival, _ = conditional(hazard, cuts, start, times)
+    place = at(times, cuts)._replace(start=start)
+    cumulative = curves.cumulative_hazard(hazard, place)[0]
+    torch.testing.assert_close(cumulative.sum(1), -torch.log(survival), rtol=1e-6, atol=1e-8)
+    assert (cumulative.diff() >= -1e-15).all()
+    levels = torch.tensor([0.9, 0.4], dtype=torch.float64)
+    found = curves.crossing_time(hazard, at(levels, cuts)._replace(start=start))[0]
+    assert (found >= torch.maximum(start, cuts[0])).all()
+    last, _ = conditional(hazard, cuts, start, cuts[-1:])
+    assert torch.equal(found.isinf(), last > levels)
+    for subject, level in zip(*torch.where(found.isfinite()), strict=True):
+        time, begin = found[subject, level].view(1), start[subject : subject + 1]
+        left, _ = conditional(hazard[:, [subject]], cuts, begin, time)
+        assert left.item() == pytest.approx(levels[level].item(), abs=1e-9)
+    mean = curves.restricted_mean(*curves.after(hazard, cuts, start, times.view(1, -1)))
+    gone = (times - start).clamp(min=0)
+    assert ((mean >= 0) & (mean <= gone * (1 + 1e-12) + 1e-12)).all()
 
 
 @given(anything())

@@ -93,6 +93,8 @@ def test_somebody_must_be_there():
 
 
 def test_bad_rows_are_refused_as_in_fit():
+    with pytest.raises(DataError, match="the table must have at least one row"):
+        landmark(ROWS[:0], at=2)
     with pytest.raises(DataError, match="rows of one subject must not overlap"):
         landmark(ROWS.assign(entry=[0.0, 1.0, 0.0, 6.0, 3.0]), at=2)
     with pytest.raises(DataError, match="must not have a column 'landmark'"):

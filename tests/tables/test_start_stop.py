@@ -169,6 +169,11 @@ BAD = {
         {"id": ["a", "a"]},
         r"one row for each subject; 1 rows repeat one \(first: row 0 and row 1, id 'a'\). Keep the",
     ),
+    "ids of two kinds": (
+        {"id": [7, 8, 7, 8, 7]},
+        {"id": ["8", "7"]},
+        r"ids must be numbers, or texts, in both tables; got '8' in outcomes and 7 in visits. Conv",
+    ),
     "entry after the end": ({}, {"entry": [1.0, 9.0]}, "entry must come before duration"),
     "no duration": ({}, {"duration": [np.nan, 9.0]}, "duration must be finite; 1 of 2 are not"),
     "a column in both": ({"sex": list("mfmfm")}, {}, r"\['sex'\] are in both. Drop them from one"),
@@ -180,6 +185,13 @@ def test_bad_tables_are_refused_in_words(name):
     visits, outcomes, said = BAD[name]
     with pytest.raises(DataError, match=said):
         to_start_stop(VISITS.assign(**visits), OUTCOMES.assign(**outcomes))
+
+
+def test_tables_without_rows_are_refused():
+    with pytest.raises(DataError, match="must have a visit before its end; 2 of 2 have none"):
+        to_start_stop(VISITS[:0], OUTCOMES)
+    with pytest.raises(DataError, match="outcomes must have at least one subject"):
+        to_start_stop(VISITS, OUTCOMES[:0])
 
 
 def test_columns_that_are_not_there_are_named():

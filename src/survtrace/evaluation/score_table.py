@@ -107,6 +107,9 @@ def evaluate(
     >>> scores = evaluate(est.fit(X[:300], y[:300]), X[300:], y[300:], horizons=[36.0])
     >>> scores[scores["cause"] == 1]["score"].tolist()
     ['C', 'AUC', 'Brier', 'predicted', 'observed', 'IBS']
+    >>> later = evaluate(est, X[300:], y[300:], landmarks=[12.0], horizons=[24.0])
+    >>> later["landmark"].unique().tolist()  # of those event-free at 12, by 36
+    [12.0]
     """
     X, outcome = read_scored(est, X, y)
     if hasattr(est, "card_"):  # a baseline's does not say whom it learned from

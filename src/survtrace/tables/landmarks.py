@@ -84,6 +84,8 @@ def read_landmarks(at: ArrayLike, outcome: Outcome) -> Floats:
             "landmarks must be distinct times of zero or more, counted from the same origin as "
             f"duration; got {at!r}. Pass for example [12, 24]."
         )
+    if not len(outcome):
+        raise DataError("the table must have at least one row; got none. Check how it was read.")
     for landmark in landmarks.tolist():
         if not len(at_risk(outcome, landmark).rows):
             first = 0.0 if outcome.entry is None else outcome.entry.min()

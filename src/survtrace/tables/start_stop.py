@@ -167,6 +167,8 @@ def _subjects(
 ) -> tuple[Outcome, Rows]:
     """Read the outcome of each subject, and whose each visit is."""
     here, there = _labels(ended[str(columns.id)]), _labels(visits)
+    if not len(here):
+        raise DataError("outcomes must have at least one subject; got none. Check how it was read.")
     of_outcome = number_subjects(here)
     number_subjects(there)  # refuses missing ones, by their row
     if (twice := np.flatnonzero(np.diff(np.sort(of_outcome)) == 0)).size:
@@ -178,6 +180,12 @@ def _subjects(
             "the last, or the one with the event."
         )
     outcome = columns._replace(id=None).read_outcome(ended, censored)
+    if len(there) and isinstance(here[0], str) != isinstance(there[0], str):
+        raise DataError(
+            "ids must be numbers, or texts, in both tables; got "
+            f"{short(here[0])} in outcomes and {short(there[0])} in visits. Convert one column, "
+            "such as visits['id'].astype(str)."
+        )
     numbers = number_subjects(np.concatenate([here, there]))[len(here) :]
     unknown = numbers >= len(here)
     if unknown.any():
