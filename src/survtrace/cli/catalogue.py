@@ -30,6 +30,8 @@ DATASETS = {
     "seer": Facts(None, 18, 3, "cause of death with breast cancer; months", "yours: docs/seer.md"),
     "simulated": Facts(None, 18, 2, "non-linear, with known truth; months", "drawn: --rows"),
     "linear": Facts(None, 18, 2, "simulated, with proportional hazards; months", "drawn: --rows"),
+    "late": Facts(None, 18, 2, "simulated, half enter late; months", "drawn: --rows"),
+    "changing": Facts(None, 19, 2, "simulated, treatment starts later; months", "drawn: --rows"),
     "nafld": Facts(17549, 5, 1, "death, with a fatty liver or not; days", PUBLIC),
     "ebmt": Facts(8966, 5, 6, "cause of death after marrow transplantation; months", PUBLIC),
     "smart": Facts(3873, 26, 1, "vascular event in patients at high risk; days", PUBLIC),
@@ -38,6 +40,10 @@ DATASETS = {
     "leukemia": Facts(1043, 7, 1, "death with acute myeloid leukemia; days", PUBLIC),
     "ovarian": Facts(912, 160, 1, "recurrence of ovarian cancer; days", PUBLIC),
     "pbc": Facts(418, 17, 1, "death or transplantation in liver disease; days", PUBLIC),
+    "pbcseq": Facts(1945, 15, 1, "the same, a row from visit to visit; days", PUBLIC),
+    "heart": Facts(172, 4, 1, "death, before and after a new heart; days", PUBLIC),
+    "mgus_age": Facts(1384, 5, 2, "mgus by age, from that at diagnosis; years", PUBLIC),
+    "channing": Facts(458, 1, 1, "death in a retirement home, by age; months", PUBLIC),
 }
 
 
@@ -56,6 +62,10 @@ def load_dataset(name: str, n_subjects: int = 10_000) -> tuple[pd.DataFrame, pd.
         raise DataError(f"a cohort must be one of {list(DATASETS)}; got {name!r}.")
     if name in ("simulated", "linear"):
         return datasets.make_cohort(n_subjects, linear=name == "linear", random_state=0)
+    if name == "late":
+        return datasets.make_cohort(n_subjects, late_entry=0.5, random_state=0)
+    if name == "changing":
+        return datasets.make_changing_cohort(n_subjects, random_state=0)
     if name in ("flchain", "metabric", "support", "seer"):
         return getattr(datasets, f"load_{name}")()
     return datasets.load_public(name)

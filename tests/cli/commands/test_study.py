@@ -40,7 +40,10 @@ def test_all_cohorts_are_listed(survtrace):
     assert [each["name"] for each in listed] == list(DATASETS)
 
 
-@pytest.mark.parametrize("name", ["flchain", "simulated", "linear", "nafld", "mgus", "pbc"])
+@pytest.mark.parametrize(
+    "name",
+    ["flchain", "simulated", "linear", "nafld", "mgus", "pbc", "pbcseq", "heart", "channing"],
+)
 def test_what_is_listed_of_a_cohort_is_so(name):
     X, y = load_dataset(name, 500)
     facts = DATASETS[name]
@@ -58,6 +61,18 @@ def test_a_cohort_is_written_with_its_outcome(survtrace, tmp_path):
     table = read_table(out)
     assert list(table) == [*X, "duration", "event"]
     assert table["duration"].tolist() == y["duration"].tolist()
+
+
+def test_start_stop_rows_are_written_with_entry_and_id(survtrace, tmp_path):
+    out = tmp_path / "cohort.csv"
+    code, _, err = survtrace("datasets", "changing", "--rows", 50, "--out", out)
+    assert code == 0
+    assert "50 subjects, 19 covariates; --id id --entry entry --duration duration" in err
+    X, y = load_dataset("changing", 50)
+    table = read_table(out)
+    assert list(table) == [*X, "id", "entry", "duration", "event"]
+    assert table["id"].tolist() == y["id"].tolist()
+    assert len(table) > 50
 
 
 def test_a_cohort_goes_into_a_pipe(survtrace):

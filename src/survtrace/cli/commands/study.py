@@ -65,10 +65,13 @@ def datasets(
 
     require_free(out, force=force)
     X, y = load_dataset(name, rows)
+    n_subjects = y["id"].nunique() if "id" in y else len(y)
     if out is not None:
+        roles = [role for role in ("id", "entry", "duration", "event") if role in y]
         with write_chunks(out) as write:
-            write(X.assign(duration=y["duration"], event=y["event"]))
-        content = f"{len(X):,} subjects, {X.shape[1]} covariates; --duration duration --event event"
+            write(X.assign(**y[roles]))
+        options = " ".join(f"--{role} {role}" for role in roles)
+        content = f"{n_subjects:,} subjects, {X.shape[1]} covariates; {options}"
         screen.say(f"wrote {out}: {content}", quiet=quiet)
         return
     events = {str(cause): int(n) for cause, n in y["event"].value_counts().sort_index().items()}
@@ -76,7 +79,7 @@ def datasets(
     if json:
         screen.show_json(facts)
         return
-    typer.echo(f"{name}: {DATASETS[name].what}; {len(X):,} subjects")
+    typer.echo(f"{name}: {DATASETS[name].what}; {n_subjects:,} subjects")
     typer.echo("event: " + ", ".join(f"{cause} ({n:,})" for cause, n in events.items()))
     typer.echo("covariates: " + ", ".join(map(str, X.columns)))
     screen.say(f"Write it to a file: survtrace datasets {name} --out {name}.csv", quiet=quiet)
