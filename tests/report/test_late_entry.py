@@ -115,6 +115,19 @@ def test_a_subject_counts_once_however_many_rows_it_has(start_stop):
     assert describe(est, X, read_outcome(gap)).observation.n_gaps == len(y) - y["id"].nunique()
 
 
+def test_where_too_few_were_observed_early_subjects_are_scored_at_a_landmark(by_age):
+    est, X, y, _ = by_age
+    late = (y["entry"] > 55).to_numpy()
+    late[:2] = True
+    few = y[late].reset_index(drop=True)
+    few.loc[:1, ["entry", "duration", "event"]] = [[50.5, 51.5, 1], [50.6, 52.0, 1]]
+    summary = collect(est, X[late].reset_index(drop=True), few, n_repeats=1)
+    assert summary.scores.landmark is not None
+    [remark] = [each for each in summary.remarks if each.startswith("Subjects are scored")]
+    assert "at risk" in remark
+    assert "survtrace.landmark" not in remark
+
+
 def test_an_estimator_at_a_landmark_counts_times_from_it(start_stop):
     est, X, _, _ = start_stop
     there = AtLandmark(est, 2.0)

@@ -118,7 +118,8 @@ def score(
         except DataError as error:
             if not landmarks:
                 raise
-            warn(f"subjects are scored at a landmark: {error}", DataWarning)
+            reason, _, _ = str(error).partition(". ")  # the way out is what is done here
+            warn(f"subjects are scored at a landmark: {reason}.", DataWarning)
     if not landmarks:
         raise DataError(
             f"a report on start-stop rows needs {FEWEST_EVENTS} events or more among those under "
