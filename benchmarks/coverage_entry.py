@@ -3,10 +3,12 @@
 Two competing causes; half of the population is observed from 0 on, the others from a time up to
 month 48 on, if they are event-free then. So those who are seen are fitter than the population, of
 which the scores speak. 500 subjects are seen; weights come from them ("scored") or from 500 others
-("training"). The truth is the score of 500,000 subjects seen from 0 on to their event. Pairs of
+("training"). The truth is the score of a million subjects seen from 0 on to their event. Pairs of
 Antolini's concordance have no weights, so that it speaks of those at risk as they are seen: its
 truth is that of 100,000 who enter and leave as the 500 do. So is that of start-stop rows, whose
-covariate changes at visits. For comparison: the same subjects as if all had been seen from 0 on.
+covariate changes at visits. For comparison: the same subjects as if all had been seen from 0 on;
+and 90 or 100 % of the population entering late, where some draws are refused, because an early
+event had too few at risk (those that are not are therefore a little too good).
 
 Run as: nice -n 10 python benchmarks/coverage_entry.py [repeats]
 """
@@ -22,7 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 
+from survtrace.errors import DataError
 from survtrace.metrics import (
     aalen_johansen,
     auc_at,
@@ -42,13 +46,14 @@ N_SUBJECTS, N_REPEATS, N_FIRST = 500, 600, 300
 HORIZONS, GRID = (24.0, 48.0, 72.0), np.arange(6.0, 73.0, 6.0)
 LATEST_ENTRY, VISITS = 48.0, 12.0
 N_GROUPS = 4
+HARDER = (0.9, 1.0)  # shares of the population that enter late
 
 
 def main() -> None:
     n_repeats = int(sys.argv[1]) if len(sys.argv) > 1 else N_REPEATS
     truth = targets()
     found: dict[str, list[Any]] = defaultdict(list)
-    entered_late, censored = [], []
+    entered_late, censored, n_refused = [], [], dict.fromkeys(HARDER, 0)
     for repeat in range(n_repeats):
         rng = np.random.default_rng([13, repeat])
         y, hazards = observed(N_SUBJECTS, rng)
@@ -66,22 +71,35 @@ def main() -> None:
             found[name].append(row(score, truth[name]))
         for name, drawn in curves(y, hazards, repeat).items():
             found[name] += drawn
+        for late in HARDER:
+            try:
+                scores = weighted(*observed(N_SUBJECTS, rng, late), None)
+            except DataError:
+                n_refused[late] += 1
+                continue
+            for name, score in scores.items():
+                found[f"{name}, {late:.0%} late"].append(row(score, truth[name]))
     cells = {name: summarised(values, n_repeats) for name, values in found.items()}
     report = {
         "subjects": N_SUBJECTS,
         "repeats": n_repeats,
         "entered_late": round(float(np.mean(entered_late)), 3),
         "censored": round(float(np.mean(censored)), 3),
+        "refused": {f"{late:.0%} late": count for late, count in n_refused.items()},
         "scores": cells,
     }
     RESULTS.write_text(json.dumps(report, indent=1) + "\n")
+    print("refused", report["refused"])
     for name, cell in cells.items():
         print(f"{name:50s}", *(f"{key} {value}" for key, value in cell.items()))
 
 
-def draw(n: int, rng: np.random.Generator) -> tuple[Any, Any, Any]:
-    """Month and cause of the event of anybody in the population, and its hazards."""
-    x = rng.normal(size=n)
+def draw(n: int, rng: np.random.Generator, even: bool = False) -> tuple[Any, Any, Any]:
+    """Month and cause of the event of anybody in the population, and its hazards.
+
+    ``even``: covariates at evenly spaced quantiles, so that the truth has less noise.
+    """
+    x = norm.ppf((np.arange(n) + 0.5) / n) if even else rng.normal(size=n)
     hazards = np.stack([np.exp(0.8 * x) / 90, np.exp(-0.4 * x) / 200], axis=1)
     latent = rng.exponential(1 / hazards)
     return latent.min(axis=1), 1 + latent.argmin(axis=1), hazards
@@ -92,10 +110,10 @@ def incidence(hazards: Any, times: Any) -> Any:
     return hazards[:, :1] / total * (1 - np.exp(-total * np.asarray(times)))
 
 
-def observed(n: int, rng: np.random.Generator) -> tuple[Outcome, Any]:
+def observed(n: int, rng: np.random.Generator, late: float = 0.5) -> tuple[Outcome, Any]:
     """So many subjects as they are seen: those who were event-free at their entry."""
     first, cause, hazards = draw(4 * n, rng)
-    entry = np.where(rng.random(4 * n) < 0.5, 0.0, rng.uniform(0, LATEST_ENTRY, 4 * n))
+    entry = np.where(rng.random(4 * n) < late, rng.uniform(0, LATEST_ENTRY, 4 * n), 0.0)
     leaves = entry + rng.uniform(12, 120, 4 * n)
     seen = np.flatnonzero(first > entry)[:n]
     duration = np.minimum(first, leaves)[seen]
@@ -174,12 +192,12 @@ def _observed(y: Outcome) -> float:
     return float(aalen_johansen(y, 1).at(48.0))
 
 
-POPULATION = draw(200_000, np.random.default_rng(1))[2]
+POPULATION = draw(100_000, np.random.default_rng(1), even=True)[2]
 
 
 def targets() -> dict[str, float]:
     rng = np.random.default_rng(0)
-    first, cause, hazards = draw(500_000, rng)
+    first, cause, hazards = draw(1_000_000, rng, even=True)
     whole = Outcome(first, cause, (1, 2))
     seen, seen_hazards = observed(100_000, rng)
     with warnings.catch_warnings():
@@ -187,7 +205,7 @@ def targets() -> dict[str, float]:
         scores = {
             **weighted(whole, hazards, None),
             **unweighted(seen, seen_hazards),
-            **of_rows(*start_stop(50_000, rng)),
+            **of_rows(*start_stop(150_000, rng)),
         }
     return {name: float(score) for name, score in scores.items()}
 

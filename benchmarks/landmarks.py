@@ -125,23 +125,33 @@ def from_landmark(outcome: pd.DataFrame, at: float) -> pd.DataFrame:
 
 
 def markdown(report: dict[str, Any]) -> str:
-    """Mean and standard deviation over splits."""
-    table = pd.DataFrame(report["rows"])
-    landmarks = sorted(table["landmark"].unique())
+    """Mean and standard deviation over splits; below, differences of SurvTRACE to Cox by split."""
+    table = pd.DataFrame(report["rows"]).pivot_table(
+        index="split", columns=["method", "landmark"], values=["C", "Brier"]
+    )
+    landmarks = sorted(table.columns.unique("landmark"))
     lines = [
         "| | " + " | ".join(f"after {at:.0f} years: C, Brier" for at in landmarks) + " |",
         "|---|" + "---|" * len(landmarks),
     ]
-    for method, some in table.groupby("method", sort=False):
-        cells = []
-        for at in landmarks:
-            scored = some[some["landmark"] == at][["C", "Brier"]]
-            mean, spread = scored.mean(), scored.std()
-            cells.append(
-                f"{mean['C']:.3f} ± {spread['C']:.3f}, {mean['Brier']:.4f} ± {spread['Brier']:.4f}"
-            )
+    scored = {name: table.xs(name, axis=1, level="method") for name in _methods(report)}
+    for rows in (START_STOP, STACKED, FIRST):
+        gap = scored[f"SurvTRACE, {rows}"] - scored[f"Cox, {rows}"]
+        scored[f"SurvTRACE - Cox, {rows}"] = gap
+    for method, values in scored.items():
+        sign = "+" if " - " in method else ""
+        mean, spread = values.mean(), values.std()
+        cells = [
+            f"{mean['C', at]:{sign}.3f} ± {spread['C', at]:.3f}, "
+            f"{mean['Brier', at]:{sign}.4f} ± {spread['Brier', at]:.4f}"
+            for at in landmarks
+        ]
         lines.append(f"| {method} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _methods(report: dict[str, Any]) -> list[str]:
+    return list(dict.fromkeys(row["method"] for row in report["rows"]))
 
 
 if __name__ == "__main__":

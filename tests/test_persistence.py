@@ -89,6 +89,16 @@ def test_the_recalibration_factor_keeps_the_name_that_earlier_folders_gave_it(sa
     assert torch.equal(factor, tensors["network.level"])
 
 
+def test_a_folder_from_before_entries_were_known_is_one_of_an_ordinary_table(saved):
+    note = json.loads((saved / NOTE).read_text())
+    for name in ("entry", "has_start_stop"):
+        del note[name]
+    del note["settings"]["time_name"]
+    (saved / NOTE).write_text(json.dumps(note))
+    loaded = load(saved)
+    assert (loaded.entry_, loaded.has_start_stop_, loaded.time_name_) == (None, False, None)
+
+
 def test_saving_again_writes_the_same_files(saved, tmp_path):
     load(saved).save(tmp_path / "again")
     for name in (NOTE, TENSORS):

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 
-from survtrace import DataError, DataWarning, SettingError
+from survtrace import DataError, DataWarning, SettingError, Surv, SurvTRACE, load
 
 N = 70  # more than two blocks of subjects
 
@@ -159,3 +159,26 @@ def test_rows_of_times_must_be_those_of_the_subjects(late, X):
 def test_names_and_knots_need_times_common_to_all(late, X, how):
     with pytest.raises(SettingError, match="take times that are common to all subjects"):
         late.predict_survival_function(X, own_times(late), **how)
+
+
+def test_age_as_the_clock_asks_for_the_next_years_of_each_subject(draw_cohort, tiny, tmp_path):
+    """A fit by age: the grid begins at the earliest age of enrolment, also when loaded again."""
+    X, y = draw_cohort(200, 2, seed=5)
+    age = X["age"].to_numpy()
+    by_age = Surv.from_arrays(y["event"], age + y["duration"], entry=age)
+    est = SurvTRACE(**{**tiny, "mortality_weight": 0.0, "stay_weight": 0.0}).fit(X, by_age)
+    assert est.time_grid_[0] == age.min()
+    now = np.clip(age, None, est.time_grid_[-1] - 5)
+    times = now[:, None] + [1.0, 4.0]
+    survival = est.predict_survival_function(X, times, conditional_after=now)
+    assert ((survival > 0) & (survival < 1)).all()
+    assert (survival[:, 1] < survival[:, 0]).all()
+    proba = est.predict_proba(X, times[:, 1], conditional_after=now)
+    np.testing.assert_allclose(proba[:, 0], survival[:, 1], rtol=1e-12)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    left = est.predict_rmst(X, times[:, 1], conditional_after=now)
+    assert ((left > 0) & (left < 4)).all()
+    assert (est.predict_quantile(X, 0.05, conditional_after=now) > now).all()
+    est.save(tmp_path / "est")
+    again = load(tmp_path / "est").predict_survival_function(X, times, conditional_after=now)
+    np.testing.assert_array_equal(again, survival)

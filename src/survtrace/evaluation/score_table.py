@@ -82,8 +82,9 @@ def evaluate(
         estimator's ``predict_cumulative_incidence`` must know ``conditional_after``.
     y_train
         Outcome whose censoring survival gives the IPCW weights, or a `CensoringSurvival`; by
-        default that of the rows the estimator learned from, which it remembers. With landmarks, an
-        outcome of which those under observation at the landmark count; by default those scored.
+        default that of the rows the estimator learned from, which it remembers, or of those scored
+        if only one of the two entered late. With landmarks, an outcome of which those under
+        observation at the landmark count; by default those scored.
     n_resamples, random_state
         Of the bootstrap behind the interval of ``observed``.
 
@@ -116,7 +117,9 @@ def evaluate(
         return score_landmarks(est, X, outcome, landmarks, horizons, trained, **drawn)
     read_subjects(outcome, "a score table without landmarks")
     if y_train is None:
-        y_train = est.censoring_
+        # Weights of those who entered late say nothing of those who did not, and the reverse.
+        alike = (est.censoring_.entered is None) == (outcome.entry is None)
+        y_train = est.censoring_ if alike else outcome
     elif not isinstance(y_train, CensoringSurvival):
         y_train = read_scored(est, None, y_train)[1]
     censoring = read_weights(y_train, outcome).censoring

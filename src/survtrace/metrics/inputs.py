@@ -70,8 +70,8 @@ def read_subjects(y: Any, score: str) -> Outcome:
         )
         raise DataError(
             f"{seen} {WAY_OUT}",
-            in_command=f"{seen} Score those under observation at a time S from S on: survtrace "
-            "evaluate MODEL TABLE --landmark S.",
+            in_command=f"{seen} Score those under observation at a time S from S on: say "
+            "--landmark S.",
         )
     return outcome
 

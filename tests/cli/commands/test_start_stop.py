@@ -134,7 +134,7 @@ def test_several_rows_of_a_subject_are_scored_at_landmarks(survtrace, table, sma
     assert survtrace("fit", table, *OUTCOME, *WHOSE, *options).code == 0
     code, _, err = survtrace("evaluate", out, held_out)
     assert code == 2
-    assert "evaluate MODEL TABLE --landmark S" in flat(err)
+    assert "say --landmark S" in flat(err)
     arguments = ("evaluate", out, held_out, "--landmark", "1,2", "--horizons", "2")
     code, shown, err = survtrace(*arguments)
     assert (code, err) == (0, "")
@@ -143,6 +143,9 @@ def test_several_rows_of_a_subject_are_scored_at_landmarks(survtrace, table, sma
     found = pd.DataFrame(json.loads(survtrace(*arguments, "--json").out))
     assert set(found["landmark"]) == {1.0, 2.0}
     assert set(found["horizon"].dropna()) == {2.0}
+    code, shown, err = survtrace("explain", out, held_out, "--landmark", "1", "--repeats", "1")
+    assert (code, err) == (0, "")
+    assert "importance x 1000" in shown
 
 
 def test_a_table_without_the_column_of_entry_is_asked_about(survtrace, table, small, tmp_path):
@@ -153,7 +156,7 @@ def test_a_table_without_the_column_of_entry_is_asked_about(survtrace, table, sm
     code, _, err = survtrace("evaluate", out, plain, "--horizons", "2")
     assert code == 2
     assert "was fitted with --entry since" in flat(err)
-    options = ("--horizons", "2", "--entry", "none", "--train", plain)
+    options = ("--horizons", "2", "--entry", "none")
     assert survtrace("evaluate", out, plain, *options).code == 0
 
 

@@ -172,6 +172,13 @@ def explain(
     model: Model,
     table: Table,
     repeats: Annotated[int, typer.Option(min=1, help="Shuffles of each covariate.")] = 5,
+    landmark: Annotated[
+        float | None,
+        typer.Option(
+            metavar="24",
+            help="Predict at this time, from what is known then, for those under observation.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the shuffles.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Table for the importances.")] = None,
     force: Force = False,
@@ -190,13 +197,18 @@ def explain(
     from survtrace.evaluation.learned_rows import warn_of_interrupted
     from survtrace.explain import covariate_relevance, faithfulness, permutation_importance
     from survtrace.tables.files.chunks import write_chunks
+    from survtrace.tables.landmarks import after_landmark
+    from survtrace.tables.outcome import pairing
 
     require_free(out, force=force, inputs=[table, model])
     est = load(model)
     with screen.hushed(quiet), rows_as_in(table):
         warn_of_interrupted(est)
         X, y = read_scored(est, table, how)
-        importance = permutation_importance(est, X, y, n_repeats=repeats, random_state=seed)
+        shuffled: dict[str, Any] = {"n_repeats": repeats, "random_state": seed}
+        importance = permutation_importance(est, X, y, landmark=landmark, **shuffled)
+        if landmark is not None:
+            X = X.iloc[after_landmark(pairing.read_scored(est, X, y)[1], landmark)[0]]
         relevance = covariate_relevance(est, X)
         agreement = faithfulness(relevance, importance)
     if out is not None:
@@ -276,13 +288,15 @@ def _conditions(times: str, points: list[float], after: str | None) -> dict[str,
             f"--times with a + count from --after, all of them or none; got {times!r}"
             + (" without --after." if after is None else ".")
         )
+    if after is None:
+        return {}
     try:
-        since = None if after is None else float(after)
+        since = float(after)
     except ValueError:
         return {"after": after, "from_after": any(marked)}
-    if since is not None and not since >= 0:
+    if not since >= 0:
         raise SettingError(f"--after must be a time of zero or more, or a column; got {after}.")
-    if since is not None and not any(marked) and max(points) <= since:
+    if not any(marked) and max(points) <= since:
         raise SettingError(
             f"--times must be later than --after {after}; got {times}. They count from the same "
             f"origin; to count from --after, write them with a +, such as +{points[0]:g}."
