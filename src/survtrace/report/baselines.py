@@ -125,8 +125,9 @@ def predict_baselines(
     else:
         fitted = (
             "No training rows were given, so the baselines were cross-fitted on this table: those "
-            f"that predict for a fifth of its {_n_subjects(outcome):,} subjects learned from the other four "
-            f"fifths (seed {random_state}), and not from the rows that SurvTRACE was fitted on. "
+            f"that predict for a fifth of its {_n_subjects(outcome):,} subjects learned from the "
+            f"other four fifths (seed {random_state}), and not from the rows that SurvTRACE was "
+            "fitted on. "
             "Give these (--train) for a comparison on equal terms."
         )
     return Baselines(found, fitted, tuple(notes), tuple(left_out))
