@@ -329,7 +329,7 @@ def test_a_table_with_an_age_for_each_is_scored_for_the_years_from_then_on(page_
         {"name": "ward.csv", "mimeType": "text/csv", "buffer": b"age_now,size\n61,3\n66,4\n"}
     )
     expect(page.get_by_label("Column with the age now")).to_have_value("age_now")
-    page.get_by_label("For so long from now on", exact=False).fill("5 10")
+    page.get_by_label("In the next", exact=False).fill("5 10")
     page.get_by_role("button", name="Score").click()
     with page.expect_download() as download:
         page.get_by_role("link", name="Download the scored table").click()

@@ -73,7 +73,7 @@ def test_a_page_by_age_speaks_of_ages_and_begins_where_the_curves_do(by_age):
     for words in ("Everybody came under observation late", "the clock is age", "At risk"):
         assert words in page
     for patient in summary.patients.each:
-        assert patient.times[0] == pytest.approx(max(patient.entry, est.time_grid_[0]))
+        assert patient.times[0] == patient.entry == summary.scores.landmark
         np.testing.assert_allclose(patient.incidence[:, 0], 0, atol=1e-12)
         assert f"From age {patient.entry:.4g} years on" in page
 
@@ -113,6 +113,33 @@ def test_a_subject_counts_once_however_many_rows_it_has(start_stop):
     assert cohort.observation.n_late == cohort.observation.n_gaps == 0
     gap = y.assign(duration=np.where(y["id"].duplicated(keep="last"), 0.9, 1) * y["duration"])
     assert describe(est, X, read_outcome(gap)).observation.n_gaps == len(y) - y["id"].nunique()
+
+
+def test_where_too_few_were_observed_early_subjects_are_scored_at_a_landmark(draw_cohort, tiny):
+    X, y = draw_cohort(400, 2, seed=5)
+    y = y.assign(entry=1.5, duration=y["duration"] + 2)
+    y.loc[[0, 1, 200, 201], ["entry", "duration", "event"]] = [0.0, 0.5, 1]
+    y.loc[[1, 201], "duration"] = 1.0
+    est = SurvTRACE(**tiny, **WITHOUT_TASKS).fit(X[:200], y[:200])
+    assert est.time_grid_[0] == 0
+    summary = collect(est, X[200:], y[200:], n_repeats=1)
+    assert summary.scores.landmark is not None
+    [remark] = [each for each in summary.remarks if each.startswith("Subjects are scored")]
+    assert "at risk" in remark
+    assert "survtrace.landmark" not in remark
+
+
+def test_where_some_were_observed_from_the_start_scores_count_from_there(draw_cohort, tiny):
+    X, y = draw_cohort(400, 2, seed=6)
+    entry = np.where(np.arange(400) % 2, 0.0, 0.3 * y["duration"])
+    est = SurvTRACE(**tiny, **WITHOUT_TASKS).fit(X[:200], y.assign(entry=entry)[:200])
+    summary = collect(est, X[200:], y.assign(entry=entry)[200:], n_repeats=1)
+    assert summary.scores.landmark is None
+    assert summary.cohort.observation.n_late == 100
+    assert len(summary.scores.landmarks)
+    page = render(summary).replace("\N{NO-BREAK SPACE}", " ")
+    assert "100 of them (50.0 %) came under observation late" in page
+    assert "corrected for censoring and late entry" in page
 
 
 def test_an_estimator_at_a_landmark_counts_times_from_it(start_stop):

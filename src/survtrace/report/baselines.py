@@ -106,7 +106,9 @@ def predict_baselines(
                 "(pip install 'survtrace[baselines]')."
             )
         except (ArithmeticError, ValueError, SurvtraceError) as error:
-            left_out.append(f"{baseline.name} is left out: it could not be fitted ({error}).")
+            reason, _, _ = str(error).partition(". ")  # the way out is not the reader's
+            reason = reason.removesuffix(".")
+            left_out.append(f"{baseline.name} is left out: it could not be fitted ({reason}).")
         else:
             found[baseline.name] = incidence
             n_learning = len(X) * (FOLDS - 1) // FOLDS if train is None else len(train[0])
@@ -123,8 +125,9 @@ def predict_baselines(
     else:
         fitted = (
             "No training rows were given, so the baselines were cross-fitted on this table: those "
-            f"that predict for a fifth of its {len(X):,} subjects learned from the other four "
-            f"fifths (seed {random_state}), and not from the rows that SurvTRACE was fitted on. "
+            f"that predict for a fifth of its {_n_subjects(outcome):,} subjects learned from the "
+            f"other four fifths (seed {random_state}), and not from the rows that SurvTRACE was "
+            "fitted on. "
             "Give these (--train) for a comparison on equal terms."
         )
     return Baselines(found, fitted, tuple(notes), tuple(left_out))
@@ -162,6 +165,10 @@ def _baselines(est: SurvTRACE, random_state: int) -> tuple[_Baseline, ...]:
             covariates=500,
         ),
     )
+
+
+def _n_subjects(outcome: Outcome) -> int:
+    return len(outcome) if outcome.id is None else len(np.unique(outcome.id))
 
 
 def _too_large(baseline: _Baseline, n_covariates: int, n_scored: int) -> str:

@@ -107,18 +107,21 @@ def score(
     """Score SurvTRACE, Aalen-Johansen, Cox and a forest.
 
     On rows that SurvTRACE has learned from, it is scored alone: there it would always win.
-    Start-stop rows are scored at a landmark, and so are late entries where scores from the start
-    are refused: too few were under observation early.
+    Start-stop rows are scored at a landmark. So are late entries where nobody was observed from 0
+    on, as with age as the clock: a prediction from the first entry on is asked of hardly anybody.
+    And so they are where scores from the start are refused: too few were under observation early.
     """
     parts = (est, X, outcome, train, random_state, tell, with_baselines)
     landmarks = [] if outcome.entry is None else choose_landmarks(outcome)
-    if not outcome.is_start_stop:
+    late_start = bool(landmarks) and est.time_grid_[0] > 0
+    if not (outcome.is_start_stop or late_start):
         try:
             return _score(*parts, None, landmarks)
         except DataError as error:
             if not landmarks:
                 raise
-            warn(f"subjects are scored at a landmark: {error}", DataWarning)
+            reason, _, _ = str(error).partition(". ")  # the way out is what is done here
+            warn(f"subjects are scored at a landmark: {reason}.", DataWarning)
     if not landmarks:
         raise DataError(
             f"a report on start-stop rows needs {FEWEST_EVENTS} events or more among those under "

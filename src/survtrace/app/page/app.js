@@ -93,7 +93,7 @@ async function begin() {
     $("score-now").required = true;
     $("score-now").value = `${time.name.replaceAll(/\W+/g, "_")}_now`;
     $("score-now-label").textContent = `Column with the ${time.name} now`;
-    $("score-words").textContent = "For so long from now on";
+    $("score-words").textContent = "In the next";
     $("after-row").hidden = true;
   }
   $("band-words").textContent = schema.members > 1
