@@ -29,7 +29,7 @@ from survtrace.metrics.concordance import (
     concordance_cause_specific,
     concordance_paper,
 )
-from survtrace.metrics.d_calibration import (
+from survtrace.metrics.distribution_calibration import (
     DCalibration,
     d_calibration,
     d_calibration_incidence,
