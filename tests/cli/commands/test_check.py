@@ -166,3 +166,9 @@ def test_a_number_that_is_a_value_elsewhere_is_not_missing_everywhere(survtrace,
     found = json.loads(out)
     assert "--missing" not in found["next"]
     assert any("is a value of platelets" in remark for remark in found["remarks"])
+
+
+def test_a_column_named_duration_is_suggested_before_others_that_may_be_one(survtrace, tmp_path):
+    table = pd.DataFrame({"protime": range(9, 19), "duration": range(10), "event": [0, 1] * 5})
+    table.to_csv(tmp_path / "table.csv", index=False)
+    assert "--duration duration --event event" in survtrace("check", tmp_path / "table.csv").out

@@ -199,6 +199,7 @@ def _candidates(frame: pd.DataFrame, name: re.Pattern[str]) -> list[str]:
         few = [each for each in named if 2 <= frame[each].nunique(dropna=False) <= MOST_LABELS]
         return sorted(few, key=lambda each: frame[each].count(), reverse=True)
     from survtrace.tables.covariates.text_numbers import parse_numbers
+    from survtrace.tables.outcome.outcome_columns import DURATION_NAMES
 
     found = []
     for each in named:
@@ -210,7 +211,7 @@ def _candidates(frame: pd.DataFrame, name: re.Pattern[str]) -> list[str]:
             numbers, clear = column.dropna().to_numpy(), column.dtype.kind in "fiu"
         if clear and len(numbers) and (numbers >= 0).all() and column.nunique() > 5:
             found.append(each)
-    return found
+    return sorted(found, key=lambda each: each.lower() not in DURATION_NAMES)
 
 
 def _draft(plan: Plan, entries: dict[str, Any], path: Path, how: TableOptions) -> None:

@@ -78,10 +78,15 @@ def _entry_notes(outcome: Outcome) -> list[str]:
         np.minimum.at(first, np.unique(outcome.id, return_inverse=True)[1], entry)
         notes.append(f"{len(outcome):,} rows of {outcome.n_subjects:,} subjects (start-stop rows)")
     n_late = int((first > 0).sum())
+    entries = "nobody entered late"
+    if n_late:
+        entries = (
+            f"{n_late:,} of {len(first):,} subjects entered after 0: entries from {first.min():g} "
+            f"to {first.max():g}, median {np.median(first):g}"
+        )
     notes.append(
-        f"{n_late:,} of {len(first):,} subjects entered after 0: entries from {first.min():g} to "
-        f"{first.max():g}, median {np.median(first):g}; durations from {duration.min():g} to "
-        f"{duration.max():g}, median {np.median(duration):g}. Both must count from the same origin"
+        f"{entries}; durations from {duration.min():g} to {duration.max():g}, median "
+        f"{np.median(duration):g}. Entry and duration must count from the same origin"
     )
     with keep_warnings() as kept:
         warn_of_entry(outcome)
