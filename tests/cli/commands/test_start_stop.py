@@ -50,7 +50,7 @@ def test_check_tells_of_late_entry_and_of_several_rows(survtrace, table, visits)
     assert f"note: {len(visits)} rows of 240 subjects (start-stop rows)" in out
     n_late = visits.groupby("patient")["since"].min().gt(0).sum()
     assert f"note: {n_late} of 240 subjects entered after 0" in out
-    assert "Both must count from the same origin" in flat(out)
+    assert "Entry and duration must count from the same origin" in flat(out)
     assert "--entry since --id patient" in out
     columns = json.loads(survtrace("check", table, *OUTCOME, *WHOSE, "--json").out)["columns"]
     assert not {"since", "patient"} & {column["name"] for column in columns}
