@@ -1,7 +1,7 @@
 """A treatment that starts in the course of time: predictions at landmarks against the truth.
 
 Start-stop rows teach hazards of covariates as they stand, so a prediction at a landmark is that of
-a subject whose covariates stay as they are. Two simulated cohorts of 20,000:
+a subject whose covariates stay as they are. Two simulated cohorts of 10,000:
 
 - treatment starts until month 24, or never: from then on nothing changes, and what the covariates
   as they stand say is what will be seen;
@@ -32,7 +32,7 @@ from survtrace.baselines import CauseSpecificCox
 from survtrace.datasets import make_changing_cohort
 
 RESULTS = Path(__file__).parent / "results" / "changing.json"
-N_SUBJECTS, N_TEST, SEED = 20_000, 10_000, 0
+N_SUBJECTS, N_TEST, SEED = 10_000, 5_000, 0
 AHEAD = np.arange(6.0, 61.0, 6.0)  # months after the landmark
 COHORTS = {
     "starts until month 24": {"last_start": 24.0, "landmarks": (24.0, 48.0)},
