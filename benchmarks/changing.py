@@ -32,7 +32,7 @@ from survtrace.baselines import CauseSpecificCox
 from survtrace.datasets import make_changing_cohort
 
 RESULTS = Path(__file__).parent / "results" / "changing.json"
-N_SUBJECTS, N_TEST, SEED = 10_000, 5_000, 0
+N_SUBJECTS, N_TEST, SEED = 20_000, 5_000, 0
 AHEAD = np.arange(6.0, 61.0, 6.0)  # months after the landmark
 COHORTS = {
     "starts until month 24": {"last_start": 24.0, "landmarks": (24.0, 48.0)},
