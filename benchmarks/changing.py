@@ -1,7 +1,7 @@
 """A treatment that starts in the course of time: predictions at landmarks against the truth.
 
 Start-stop rows teach hazards of covariates as they stand, so a prediction at a landmark is that of
-a subject whose covariates stay as they are. Two simulated cohorts of 10,000:
+a subject whose covariates stay as they are. Two simulated cohorts of 20,000:
 
 - treatment starts until month 24, or never: from then on nothing changes, and what the covariates
   as they stand say is what will be seen;
