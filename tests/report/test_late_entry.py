@@ -69,7 +69,7 @@ def test_who_entered_when_and_who_is_at_risk_are_counted(by_age):
 def test_a_page_by_age_speaks_of_ages_and_begins_where_the_curves_do(by_age):
     est, _, _, summary = by_age
     page = render(summary).replace("\N{NO-BREAK SPACE}", " ")
-    assert summary.cohort.times[0] == est.time_grid_[0] >= 50
+    assert summary.cohort.times[0] == (summary.cohort.since or est.time_grid_[0]) >= 50
     for words in ("Everybody came under observation late", "the clock is age", "At risk"):
         assert words in page
     for patient in summary.patients.each:
@@ -157,3 +157,16 @@ def test_an_ordinary_report_has_no_landmarks(of_three_causes):
     assert scores.landmarks.empty
     assert of_three_causes.summary.cohort.observation is None
     assert "landmark" not in of_three_causes.page
+
+
+def test_an_observed_incidence_begins_where_enough_are_at_risk(draw_cohort, tiny):
+    """One early event among two subjects would take half of all."""
+    X, outcome = draw_cohort(300)
+    y = pd.DataFrame({"event": outcome["event"], "duration": outcome["duration"] + 20.0})
+    y = y.assign(entry=20.0)
+    y.loc[0, ["entry", "duration", "event"]] = [1.0, 3.0, 1]
+    y.loc[1, ["entry", "duration", "event"]] = [1.0, 60.0, 0]
+    est = SurvTRACE(**{**tiny, "mortality_weight": 0, "stay_weight": 0}).fit(X, y)
+    cohort = describe(est, X, read_outcome(y))
+    assert cohort.since == cohort.times[0] == 3.0
+    assert (cohort.incidence[:, 0] == 0).all()

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from survtrace.estimator import SurvTRACE
 from survtrace.metrics import aalen_johansen, censoring_survival
+from survtrace.metrics.censoring import FEWEST_AT_RISK
+from survtrace.metrics.nonparametric import event_table
 from survtrace.tables.covariates.columns import levels, numbers
 from survtrace.tables.covariates.covariates import Covariate, open_table
 from survtrace.tables.covariates.encoding import Categories, Scale
@@ -97,6 +99,8 @@ class CohortSummary:
         One summary for each.
     times, incidence
         The Aalen-Johansen incidence of the table, shapes (time,) and (cause, time).
+    since
+        The time from which on it counts, of those event-free then, if too few were at risk before.
     """
 
     n_subjects: int
@@ -109,13 +113,16 @@ class CohortSummary:
     covariates: tuple[CovariateSummary, ...]
     times: Floats
     incidence: Floats
+    since: float | None = None
 
 
 def describe(est: SurvTRACE, X: Any, outcome: Outcome) -> CohortSummary:
     """Count and summarise a table in the columns of an estimator."""
     table = open_table(X)
     columns = zip(est.encoding_.covariates, est.encoding_.columns, strict=True)
-    times = np.linspace(est.time_grid_[0], outcome.duration.max(), 200)
+    since, followed = _enough_at_risk(outcome)
+    start = est.time_grid_[0] if since is None else since
+    times = np.linspace(start, outcome.duration.max(), 200)
     ends = outcome if outcome.goes_on is None else outcome.take(~outcome.goes_on)  # last rows
     return CohortSummary(
         len(ends),
@@ -127,8 +134,27 @@ def describe(est: SurvTRACE, X: Any, outcome: Outcome) -> CohortSummary:
         None if outcome.entry is None else _observation(outcome),
         tuple(_covariate(table, covariate, column) for covariate, column in columns),
         times,
-        aalen_johansen(outcome).at(times),
+        aalen_johansen(followed).at(times),
+        since,
     )
+
+
+def _enough_at_risk(outcome: Outcome) -> tuple[float | None, Outcome]:
+    """From when on an incidence can be told, None: from the start; and the rows from then on.
+
+    An event while two of many were yet under observation would take half of them all.
+    """
+    if outcome.entry is None:
+        return None, outcome
+    table = event_table(outcome)
+    early = table.times < table.times[table.at_risk.argmax()]
+    rare = early & (table.events.sum(axis=0) > 0) & (table.at_risk < FEWEST_AT_RISK)
+    if not rare.any():
+        return None, outcome
+    since = float(table.times[rare].max())
+    later = outcome.take(outcome.duration > since)
+    assert later.entry is not None
+    return since, replace(later, entry=np.maximum(later.entry, since))
 
 
 def _events(outcome: Outcome) -> pd.DataFrame:

@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from survtrace.metrics.censoring import FEWEST_AT_RISK
 from survtrace.naming import Names
 from survtrace.plots import (
     COLOURS,
@@ -74,12 +75,16 @@ def _observed(summary: Summary) -> Image:
         cohort.times, cohort.incidence, labels, unit=names.time_unit, clock=names.clock, ax=ax
     )
     _legend_below(figure, ax)
+    since = ""
+    if cohort.since is not None:
+        since = f" Of those event-free at {names.clock} {cohort.since:.3g}: before, fewer than "
+        since += f"{FEWEST_AT_RISK} were at risk when an event came."
     return Image(
         _uri(figure),
         "Observed incidence of each cause, stacked, over time. At the end of follow-up: "
         f"{_ends(causes, cohort.incidence, names)}.",
         "What happened to the scored subjects: Aalen-Johansen incidence of each cause, stacked up; "
-        "above, those still event-free.",
+        f"above, those still event-free.{since}",
     )
 
 
