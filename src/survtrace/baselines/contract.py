@@ -13,10 +13,10 @@ from survtrace.baselines.design import Design
 from survtrace.errors import DataError, require
 from survtrace.tables.outcome.outcome import (
     Outcome,
-    informative,
     read_outcome,
     require_same_subjects,
 )
+from survtrace.tables.outcome.outcome_warnings import informative
 
 Floats = NDArray[np.float64]
 LEAST_SURVIVAL = 1e-300  # whose logarithm is still finite

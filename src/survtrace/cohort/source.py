@@ -24,9 +24,11 @@ from survtrace.tables.covariates.covariates import Covariate, open_table
 from survtrace.tables.covariates.real_numbers import real_numbers
 from survtrace.tables.outcome.outcome import (
     Outcome,
-    informative,
     read_outcome,
     require_same_subjects,
+)
+from survtrace.tables.outcome.outcome_warnings import (
+    informative,
     warn_if_complete,
     warn_of_entry,
     warn_of_unknown_durations,

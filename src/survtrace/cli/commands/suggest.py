@@ -67,7 +67,7 @@ def repeated_rows(
 def _entry_notes(outcome: Outcome) -> list[str]:
     """Note who entered late, how many rows subjects have, and gaps between these."""
     from survtrace.errors import keep_warnings
-    from survtrace.tables.outcome.outcome import warn_of_entry
+    from survtrace.tables.outcome.outcome_warnings import warn_of_entry
 
     entry, duration = outcome.entry, outcome.duration
     assert entry is not None
