@@ -103,7 +103,7 @@ class OutcomeScan(NamedTuple):
             require_subjects(weight, subjects, self.source.weight_name or "the table")
         return self._replace(
             n_whole=int(np.count_nonzero(outcome.is_whole)),
-            entry=spread_of_entry(outcome, subjects),
+            entry=spread_of_entry(outcome),
             subjects=subjects,
         )
 

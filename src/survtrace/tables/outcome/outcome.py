@@ -73,6 +73,24 @@ class Outcome:
         return len(self) if self.id is None else len(np.unique(self.id))
 
     @property
+    def first_entries(self) -> NDArray[np.float64]:
+        """Tell when observation of each subject began, subjects in the order of their ids.
+
+        Examples
+        --------
+        >>> cut = Outcome(np.array([4.0, 1.0, 2.0]), np.array([1, 0, 0]), (1,),
+        ...               entry=np.array([1.0, 0.5, 0.0]), id=np.array([8, 8, 7]))
+        >>> cut.first_entries.tolist()
+        [0.0, 0.5]
+        """
+        entry = np.zeros(len(self)) if self.entry is None else self.entry
+        if self.id is None:
+            return entry
+        first = np.full(self.n_subjects, np.inf)
+        np.minimum.at(first, np.unique(self.id, return_inverse=True)[1], entry)
+        return first
+
+    @property
     def is_whole(self) -> NDArray[np.bool_]:
         """Mark the rows that are all of a subject's time, from 0 to its end."""
         nobody = np.zeros(len(self), dtype=bool)

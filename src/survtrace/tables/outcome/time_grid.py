@@ -90,16 +90,12 @@ def follow_ups_in(outcome: Outcome, span: float) -> float:
     >>> follow_ups_in(by_age, span=50.0)
     5.0
     """
-    if outcome.entry is None:
-        return 1.0
-    end, entry = outcome.duration, outcome.entry
-    if outcome.id is not None:
-        _, subject = np.unique(outcome.id, return_inverse=True)
-        end, entry = np.zeros(subject.max() + 1), np.full(subject.max() + 1, inf)
-        np.maximum.at(end, subject, outcome.duration)
-        np.minimum.at(entry, subject, outcome.entry)
+    end, entry = outcome.duration, outcome.first_entries
     if not entry.any():
         return 1.0
+    if outcome.id is not None:
+        end = np.zeros(len(entry))
+        np.maximum.at(end, np.unique(outcome.id, return_inverse=True)[1], outcome.duration)
     return max(1.0, float(span / np.quantile(end - entry, 0.95)))
 
 
