@@ -35,8 +35,9 @@ def choose_cuts(
         cuts = np.append(cuts[0], grid[grid > cuts[0]])
     before, after = trained_on.n_events, end_follow_up(trained_on, cuts[-1]).n_events
     if not any(after.values()):
+        end = cuts[-1] if grid is None else grid[-1]  # which may lie before the first entry
         raise DataError(
-            f"at least one event must lie within the time grid; it ends at {cuts[-1]:g} and the "
+            f"at least one event must lie within the time grid; it ends at {end:g} and the "
             f"first event is at {trained_on.duration[trained_on.event > 0].min():g}. Choose a "
             "time_grid that ends later, in the unit of the durations."
         )
