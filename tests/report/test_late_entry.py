@@ -153,6 +153,7 @@ def test_subjects_seen_from_the_start_are_weighted_by_themselves_after_late_entr
     scores = evaluate(est, X[200:], y[200:], horizons=summary.scores.horizons)
     again = evaluate(est, X[200:], y[200:], horizons=summary.scores.horizons, y_train=y[200:])
     pd.testing.assert_series_equal(scores["value"], again["value"])
+    assert "corrected for censoring by the scored subjects" in render(summary)
     ours = summary.scores.table[summary.scores.table["method"] == "SurvTRACE"]
     pd.testing.assert_frame_equal(ours[scores.columns].reset_index(drop=True), scores)
 
