@@ -20,6 +20,7 @@ from survtrace.inference.methods import CurveMethods
 from survtrace.inference.paths import Table
 from survtrace.inference.predictor import Predictor, choose_device
 from survtrace.metrics.brier import integrated_brier_scores
+from survtrace.metrics.censoring import of_same_kind
 from survtrace.settings import check_settings, names_of_causes
 from survtrace.tables.covariates.encoding import Encoding
 from survtrace.tables.files.formats import read_table
@@ -236,8 +237,7 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
                 return landmark_brier_score(self, covariates, outcome), len(outcome)
             incidence, _ = predictor.curve(covariates, "incidence", times)
             require_same_subjects(len(incidence), outcome)
-            # Weights of those who entered late say nothing of those seen from 0 on.
-            weights = self.censoring_ if self.censoring_.entered is None else None
+            weights = of_same_kind(self.censoring_, outcome)
             losses = integrated_brier_scores(
                 outcome, incidence, times, self.causes_, y_train=weights
             )

@@ -135,6 +135,16 @@ def test_a_grid_that_ends_before_the_first_event_is_refused(one_cause):
         prepared((X, y), time_grid=[first / 2])
 
 
+def test_the_grid_begins_at_the_first_entry_though_that_subject_is_held_out(one_cause):
+    X, y = one_cause
+    held = prepared((X, y), seeds=[1]).split.validation[0][0]
+    entry = np.where(np.arange(len(y)) == held, 1.0, 2.0)
+    late = y.assign(entry=entry, duration=y["duration"] + 2.0)
+    ready = prepared((X, late), seeds=[1], mortality_weight=0, stay_weight=0)
+    assert held in ready.split.validation[0]
+    assert ready.layout.cuts[0] == 1.0
+
+
 def test_stay_is_standardised_on_training_rows(one_cause):
     ready = prepared(one_cause, seeds=[1])
     stay = tensors(ready).stay[ready.split.training[0]]

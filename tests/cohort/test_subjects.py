@@ -32,10 +32,10 @@ def test_subjects_are_numbered_as_they_first_appear():
 
 
 def test_the_entry_of_a_subject_is_that_of_its_first_row():
-    assert spread_of_entry(ROWS, subjects_of(ROWS)) == (0.0, 1.0, 4.0)
+    assert spread_of_entry(ROWS) == (0.0, 1.0, 4.0)
     alone = ROWS.take(np.array([0, 1]))
-    assert spread_of_entry(one_row_each(alone), None) == (0.0, 2.0, 4.0)
-    assert spread_of_entry(Outcome(ROWS.duration, ROWS.event, (1, 2)), None) is None
+    assert spread_of_entry(one_row_each(alone)) == (0.0, 2.0, 4.0)
+    assert spread_of_entry(Outcome(ROWS.duration, ROWS.event, (1, 2))) is None
 
 
 def test_ids_of_one_row_each_are_no_start_stop_rows():

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -309,3 +310,11 @@ def test_the_standard_error_is_close_to_that_of_the_bootstrap(name):
     y, hazards = seen_late(900, seed=2)
     drawn = bootstrap(SCORES[name], y, hazards, random_state=0, n_resamples=300)
     assert drawn.estimate.standard_error == pytest.approx(drawn.standard_error, rel=0.15)
+
+
+def test_the_error_of_weights_from_other_late_entries_is_that_over_such_tables():
+    scored, *tables = (seen_late(150, seed)[0] for seed in range(300))
+    score = partial(brier_score_at, scored, np.full(len(scored), 0.1), 1.0, cause=1)
+    scores = [score(y_train=each) for each in tables]
+    errors = np.array([(each.independent**2).sum() for each in scores])
+    assert np.std(scores) == pytest.approx(np.sqrt(errors.mean()), rel=0.12)

@@ -120,3 +120,15 @@ def test_a_rate_learns_from_training_rows_alone_and_needs_an_event():
     again = propensities_by_rate(ENCODED, other, time, len(half), 3, half, clip=0.01)
     np.testing.assert_array_equal(chances, again)
     assert (chances[:, 2] == 0.01).all()
+
+
+def test_rates_of_many_subjects_are_hardly_shrunk():
+    rng, n = np.random.default_rng(1), 4000
+    level, time = rng.integers(0, 2, n), rng.uniform(0.5, 2.0, n)
+    encoded = Encoded(level[:, np.newaxis].astype(np.int32), np.ones((n, 1), np.float32))
+    event = (rng.random(n) < time * np.where(level, 0.4, 0.05)).astype(np.int64)
+    chances = propensities_by_rate(encoded, event, time, n, 1, np.arange(n), clip=1e-9)[:, 0]
+    for each in (0, 1):
+        rate = event[level == each].sum() / time[level == each].sum()
+        expected = -np.expm1(-rate * time.mean())
+        np.testing.assert_allclose(chances[level == each], expected, rtol=0.02)

@@ -33,7 +33,7 @@ def test_a_constant_gap_is_squared():
 def test_times_with_few_subjects_left_are_left_out_with_a_warning():
     curve = np.tile(kaplan_meier(Y).at(TIMES), (200, 1))
     curve[:, 2] = 0
-    with pytest.warns(DataWarning, match="1 of 3 times are left out: after 4 fewer than 80%"):
+    with pytest.warns(DataWarning, match=r"1 of 3 times are left out \(first: 10\).*than 80%"):
         assert kaplan_meier_calibration(Y, curve, TIMES, min_at_risk=0.8) == pytest.approx(0)
     with pytest.raises(DataError, match=r"at least two times.*1 of 3 have"):
         kaplan_meier_calibration(Y, curve, TIMES, min_at_risk=0.99)
@@ -120,6 +120,24 @@ def test_late_entries_stand_for_the_population_they_came_from():
     curves = 1 - (1 - predicted[:, np.newaxis]) ** times
     assert aalen_johansen_calibration(y, curves, times) < 2e-5
     assert kaplan_meier_calibration(y, 1 - curves, times) < 2e-5
+
+
+def test_early_times_at_which_few_have_entered_are_left_out_with_a_warning():
+    y, _ = late_cohort(2000, seed=2)
+    late = y.take((y.entry > 0.2) | (np.arange(2000) < 60))
+    curves = np.tile(kaplan_meier(late).at([0.05, 0.6, 1.0]), (len(late), 1))
+    with pytest.warns(DataWarning, match=r"1 of 3 times are left out \(first: 0.05\)"):
+        gap = kaplan_meier_calibration(late, curves, [0.05, 0.6, 1.0], min_at_risk=0.1)
+    assert gap == pytest.approx(0, abs=1e-12)
+
+
+def test_who_enters_after_the_time_says_nothing_of_what_happens_until_it():
+    entry = np.repeat([0.0, 2.0], [50, 950])
+    y = Outcome(np.full(1000, 3.0), np.ones(1000, dtype=int), (1,), entry=entry)
+    seen = y.take(np.arange(50))
+    few, all_ = (calibration_curve(some, np.zeros(len(some)), 1.0) for some in (seen, y))
+    assert few.high[0] > 0.05
+    np.testing.assert_allclose(all_.high, few.high)
 
 
 def test_the_plain_mean_is_that_of_subjects_observed_from_the_start():

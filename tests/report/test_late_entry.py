@@ -142,6 +142,22 @@ def test_where_some_were_observed_from_the_start_scores_count_from_there(draw_co
     assert "corrected for censoring and late entry" in page
 
 
+def test_subjects_seen_from_the_start_are_weighted_by_themselves_after_late_entries(
+    draw_cohort, tiny
+):
+    X, y = draw_cohort(400, 2, seed=7)
+    entry = np.where(np.arange(400) % 2, 0.0, 0.3 * y["duration"])
+    est = SurvTRACE(**tiny, **WITHOUT_TASKS).fit(X[:200], y.assign(entry=entry)[:200])
+    summary = collect(est, X[200:], y[200:], n_repeats=1)
+    assert summary.scores.landmark is None
+    scores = evaluate(est, X[200:], y[200:], horizons=summary.scores.horizons)
+    again = evaluate(est, X[200:], y[200:], horizons=summary.scores.horizons, y_train=y[200:])
+    pd.testing.assert_series_equal(scores["value"], again["value"])
+    assert "corrected for censoring by the scored subjects" in render(summary)
+    ours = summary.scores.table[summary.scores.table["method"] == "SurvTRACE"]
+    pd.testing.assert_frame_equal(ours[scores.columns].reset_index(drop=True), scores)
+
+
 def test_an_estimator_at_a_landmark_counts_times_from_it(start_stop):
     est, X, _, _ = start_stop
     there = AtLandmark(est, 2.0)

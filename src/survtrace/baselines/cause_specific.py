@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from survtrace.baselines.contract import Floats, OneCauseBaseline, by_landmark, in_chunks
+from survtrace.baselines.contract import Floats, IncidenceCurves, OneCauseBaseline, in_chunks
 from survtrace.baselines.cox import CoxPH
 from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.outcome.outcome import read_outcome
@@ -17,7 +16,7 @@ from survtrace.tables.outcome.outcome import read_outcome
 CHUNK_NUMBERS = 4_000_000  # hazards held at a time
 
 
-class CauseSpecific:
+class CauseSpecific(IncidenceCurves):
     """Fits one baseline per cause, the other causes taken as censored, and combines their hazards.
 
     The cumulative hazard of a cause is minus the logarithm of its baseline's survival; survival and
@@ -77,35 +76,15 @@ class CauseSpecific:
         ]
         return self
 
-    def predict_cumulative_incidence(
-        self,
-        X: Any,
-        times: ArrayLike,
-        cause: Any = None,
-        *,
-        conditional_after: ArrayLike | None = None,
-    ) -> Floats:
-        """Shape (subject, cause, time), or (subject, time) for one cause.
+    def _rows(self, X: Any) -> Any:
+        return open_table(X)
 
-        ``conditional_after``: a time, or one for each subject, at which it is known to be
-        event-free; the curve is then its future.
-        """
-        after = 0.0 if conditional_after is None else conditional_after
-        incidence = by_landmark(
-            self._incidence, open_table(X), np.asarray(times, dtype=np.float64), after
-        )
-        return incidence if cause is None else incidence[:, self.causes_.index(cause)]
+    def _incidence(self, rows: Any, times: Floats) -> Floats:
+        return self._incidence_after(rows, times, 0.0)
 
-    def predict_survival_function(
-        self, X: Any, times: ArrayLike, *, conditional_after: ArrayLike | None = None
-    ) -> Floats:
-        """Shape (subject, time); ``conditional_after`` as for incidences."""
-        after = conditional_after
-        return 1 - self.predict_cumulative_incidence(X, times, conditional_after=after).sum(axis=1)
-
-    def _incidence(self, table: Any, times: Floats, after: float) -> Floats:
+    def _incidence_after(self, rows: Any, times: Floats, after: float) -> Floats:
         width = len(self.causes_) * (len(self.event_times_) + len(times))
-        chunks = in_chunks(table, max(1, min(1000, CHUNK_NUMBERS // width)))
+        chunks = in_chunks(rows, max(1, min(1000, CHUNK_NUMBERS // width)))
         return np.concatenate([self._chunk_incidence(chunk, times, after) for chunk in chunks])
 
     def _chunk_incidence(self, X: Any, times: Floats, after: float) -> Floats:

@@ -13,16 +13,61 @@ from survtrace.baselines.design import Design
 from survtrace.errors import DataError, require
 from survtrace.tables.outcome.outcome import (
     Outcome,
-    informative,
     read_outcome,
     require_same_subjects,
 )
+from survtrace.tables.outcome.outcome_warnings import informative
 
 Floats = NDArray[np.float64]
 LEAST_SURVIVAL = 1e-300  # whose logarithm is still finite
 
 
-class Baseline(ABC):
+class IncidenceCurves(ABC):
+    """What every baseline predicts: the incidence of each cause, and survival, from any time on."""
+
+    causes_: list[Any]
+
+    def predict_cumulative_incidence(
+        self,
+        X: Any,
+        times: ArrayLike,
+        cause: Any = None,
+        *,
+        conditional_after: ArrayLike | None = None,
+    ) -> Floats:
+        """Shape (subject, cause, time), or (subject, time) for one cause.
+
+        ``conditional_after``: a time, or one for each subject, at which it is known to be
+        event-free; the curve is then its future.
+        """
+        rows, asked = self._rows(X), np.asarray(times, dtype=np.float64)
+        if conditional_after is None:
+            incidence = self._incidence(rows, asked)
+        else:
+            incidence = by_landmark(self._incidence_after, rows, asked, conditional_after)
+        return incidence if cause is None else incidence[:, self.causes_.index(cause)]
+
+    def predict_survival_function(
+        self, X: Any, times: ArrayLike, *, conditional_after: ArrayLike | None = None
+    ) -> Floats:
+        """Shape (subject, time); ``conditional_after`` as for incidences."""
+        after = conditional_after
+        return 1 - self.predict_cumulative_incidence(X, times, conditional_after=after).sum(axis=1)
+
+    @abstractmethod
+    def _rows(self, X: Any) -> Any:
+        """What is predicted from, of each subject."""
+
+    @abstractmethod
+    def _incidence(self, rows: Any, times: Floats) -> Floats:
+        """Shape (subject, cause, time)."""
+
+    @abstractmethod
+    def _incidence_after(self, rows: Any, times: Floats, after: float) -> Floats:
+        """Incidence of those event-free at ``after``, the same shape."""
+
+
+class Baseline(IncidenceCurves):
     """Raw tables in, curves out; a subclass says how to fit and what the incidences are.
 
     Settings of a baseline are fields of a dataclass; those of all baselines are described here.
@@ -62,32 +107,8 @@ class Baseline(ABC):
         self._fit(design[followed], outcome.take(followed))
         return self
 
-    def predict_cumulative_incidence(
-        self,
-        X: Any,
-        times: ArrayLike,
-        cause: Any = None,
-        *,
-        conditional_after: ArrayLike | None = None,
-    ) -> Floats:
-        """Shape (subject, cause, time), or (subject, time) for one cause.
-
-        ``conditional_after``: a time, or one for each subject, at which it is known to be
-        event-free; the curve is then its future.
-        """
-        design, asked = self.design_.matrix(X), np.asarray(times, dtype=np.float64)
-        if conditional_after is None:
-            incidence = self._incidence(design, asked)
-        else:
-            incidence = by_landmark(self._incidence_after, design, asked, conditional_after)
-        return incidence if cause is None else incidence[:, self.causes_.index(cause)]
-
-    def predict_survival_function(
-        self, X: Any, times: ArrayLike, *, conditional_after: ArrayLike | None = None
-    ) -> Floats:
-        """Shape (subject, time); ``conditional_after`` as for incidences."""
-        after = conditional_after
-        return 1 - self.predict_cumulative_incidence(X, times, conditional_after=after).sum(axis=1)
+    def _rows(self, X: Any) -> Floats:
+        return self.design_.matrix(X)
 
     def _require_from_start(self, outcome: Outcome) -> None:
         if self.from_start_only is None or (outcome.entry is None and not outcome.is_start_stop):
@@ -104,10 +125,6 @@ class Baseline(ABC):
     @abstractmethod
     def _fit(self, design: Floats, outcome: Outcome) -> None:
         """Learn from the numbers of the training subjects."""
-
-    @abstractmethod
-    def _incidence(self, design: Floats, times: Floats) -> Floats:
-        """Shape (subject, cause, time)."""
 
     def _incidence_after(self, design: Floats, times: Floats, after: float) -> Floats:
         """Incidence of those event-free at ``after``: what is gained since, of those left."""

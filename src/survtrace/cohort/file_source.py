@@ -25,14 +25,8 @@ from survtrace.tables.outcome.censoring_labels import (
     label_numbers,
     read_meaning,
 )
-from survtrace.tables.outcome.outcome import (
-    Outcome,
-    read_labels,
-    read_outcome,
-    shifted,
-    warn_of_empty,
-    warn_of_entry,
-)
+from survtrace.tables.outcome.outcome import Outcome, read_labels, read_outcome, shifted
+from survtrace.tables.outcome.outcome_warnings import warn_of_empty, warn_of_entry
 from survtrace.tables.outcome.roles import Roles
 from survtrace.tables.outcome.subject_rows import RowsInChunks, SubjectRows
 

@@ -26,7 +26,8 @@ from survtrace.inspection.plan import Plan, plan_columns
 from survtrace.losses.propensity import ips_weights, propensities, propensities_by_rate
 from survtrace.tables.covariates.encoding import Categories, Encoded, Encoding, learn_from_summaries
 from survtrace.tables.files.chunks import warnings_of_rows
-from survtrace.tables.outcome.outcome import Outcome, warn_if_complete, warn_of_unknown_durations
+from survtrace.tables.outcome.outcome import Outcome
+from survtrace.tables.outcome.outcome_warnings import warn_if_complete, warn_of_unknown_durations
 from survtrace.tables.outcome.time_grid import StayScale, checked_cuts, choose_cuts, end_follow_up
 
 EncodeChunks = Callable[..., Iterator[Columns]]

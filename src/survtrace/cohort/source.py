@@ -24,9 +24,11 @@ from survtrace.tables.covariates.covariates import Covariate, open_table
 from survtrace.tables.covariates.real_numbers import real_numbers
 from survtrace.tables.outcome.outcome import (
     Outcome,
-    informative,
     read_outcome,
     require_same_subjects,
+)
+from survtrace.tables.outcome.outcome_warnings import (
+    informative,
     warn_if_complete,
     warn_of_entry,
     warn_of_unknown_durations,
@@ -101,7 +103,7 @@ class OutcomeScan(NamedTuple):
             require_subjects(weight, subjects, self.source.weight_name or "the table")
         return self._replace(
             n_whole=int(np.count_nonzero(outcome.is_whole)),
-            entry=spread_of_entry(outcome, subjects),
+            entry=spread_of_entry(outcome),
             subjects=subjects,
         )
 

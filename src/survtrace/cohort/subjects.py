@@ -71,16 +71,9 @@ def one_row_each(outcome: Outcome) -> Outcome:
     return outcome if outcome.is_start_stop else replace(outcome, id=None, goes_on=None)
 
 
-def spread_of_entry(
-    outcome: Outcome, subjects: Subjects | None
-) -> tuple[float, float, float] | None:
+def spread_of_entry(outcome: Outcome) -> tuple[float, float, float] | None:
     """Tell the earliest, median and latest entry of all subjects; None: everybody entered at 0."""
-    if outcome.entry is None:
-        return None
-    entry = outcome.entry
-    if subjects is not None:
-        entry = np.full(subjects.n, np.inf)
-        np.minimum.at(entry, subjects.id, outcome.entry)
+    entry = outcome.first_entries
     if not entry.any():
         return None
     return float(entry.min()), float(np.median(entry)), float(entry.max())

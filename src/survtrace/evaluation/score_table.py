@@ -25,7 +25,7 @@ from survtrace.metrics import (
     integrated_brier_score,
     mean_incidence,
 )
-from survtrace.metrics.censoring import Ties, read_weights
+from survtrace.metrics.censoring import Ties, of_same_kind, read_weights
 from survtrace.metrics.inputs import read_subjects, read_times
 from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.landmarks import after_landmark, read_landmarks
@@ -120,19 +120,18 @@ def evaluate(
         return score_landmarks(est, X, outcome, landmarks, horizons, trained, **drawn)
     read_subjects(outcome, "a score table without landmarks")
     if y_train is None:
-        # Weights of those who entered late say nothing of those who did not, and the reverse.
-        alike = (est.censoring_.entered is None) == (outcome.entry is None)
-        y_train = est.censoring_ if alike else outcome
-    elif not isinstance(y_train, CensoringSurvival):
-        y_train = read_scored(est, None, y_train)[1]
-    censoring = read_weights(y_train, outcome).censoring
+        weights = of_same_kind(est.censoring_, outcome) or outcome
+    elif isinstance(y_train, CensoringSurvival):
+        weights = y_train
+    else:
+        weights = read_weights(read_scored(est, None, y_train)[1], outcome).censoring
     chosen = default_horizons(outcome) if horizons is None else _checked(horizons, outcome)
-    grid = censoring.usable(est.score_times_)
+    grid = read_weights(weights, outcome).censoring.usable(est.score_times_)
     times = np.concatenate([chosen, grid])
     incidence = est.predict_cumulative_incidence(X, times)
     require_same_subjects(len(incidence), outcome)
     return score_table(
-        score_rows(outcome, incidence, times, est.causes_, chosen, grid, censoring, **drawn)
+        score_rows(outcome, incidence, times, est.causes_, chosen, grid, weights, **drawn)
     )
 
 

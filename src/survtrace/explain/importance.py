@@ -14,8 +14,9 @@ from scipy.stats import norm
 from survtrace.errors import DataWarning, SettingError
 from survtrace.explain.frame import read_frame, require_fitted
 from survtrace.inference.landmark_score import integration_times
-from survtrace.metrics import Score, censoring_survival
+from survtrace.metrics import Score
 from survtrace.metrics.brier import integrated_brier_scores
+from survtrace.metrics.censoring import of_same_kind, read_weights
 from survtrace.metrics.comparison import checked_level
 from survtrace.metrics.inputs import read_subjects
 from survtrace.tables.landmarks import after_landmark, read_landmarks
@@ -111,16 +112,16 @@ def permutation_importance(
 
 def _brier_scores(est: Any, outcome: Outcome) -> Callable[[pd.DataFrame], list[Score]]:
     """A function that scores each cause's predictions for a table of these subjects."""
-    censoring = getattr(est, "censoring_", None) or censoring_survival(outcome)
+    weights = of_same_kind(getattr(est, "censoring_", None), outcome) or outcome
     times = getattr(est, "score_times_", None)
     if times is None:
         first, last = np.quantile(outcome.duration[outcome.event > 0], [0.05, 0.95])
         times = np.linspace(first, last, 100)
-    times = censoring.usable(times)
+    times = read_weights(weights, outcome).censoring.usable(times)
 
     def scores(frame: pd.DataFrame) -> list[Score]:
         incidence = est.predict_cumulative_incidence(frame, times)
-        return integrated_brier_scores(outcome, incidence, times, est.causes_, y_train=censoring)
+        return integrated_brier_scores(outcome, incidence, times, est.causes_, y_train=weights)
 
     return scores
 

@@ -49,11 +49,17 @@ def read_times(
             f"subject; got {times!r}. Pass for example times=[12, 60]."
         )
     masks = [
-        _outside(points > cuts[-1], f"beyond the grid, which ends at {cuts[-1]:g}", extrapolate),
+        _outside(
+            points > cuts[-1],
+            f"beyond the grid, which ends at {cuts[-1]:g}",
+            "earlier",
+            extrapolate,
+        ),
         _outside(
             points < cuts[0],
             f"before the grid, which begins at {cuts[0]:g}, when the first subject entered (times "
             "count from the same origin as duration and entry, not from now)",
+            "later",
             extrapolate,
         ),
     ]
@@ -64,14 +70,15 @@ def read_times(
     return points, np.logical_or.reduce(np.broadcast_arrays(*found)) if found else None
 
 
-def _outside(outside: NDArray[np.bool_], where: str, extrapolate: str) -> NDArray[np.bool_] | None:
+def _outside(
+    outside: NDArray[np.bool_], where: str, instead: str, extrapolate: str
+) -> NDArray[np.bool_] | None:
     """Refuse times outside the grid, or warn of them, or give the mask of what becomes NaN."""
     if not outside.any():
         return None
     seen = f"{outside.sum()} of {outside.size} times lie {where}"
     if extrapolate == "raise":
-        other = "earlier" if "beyond" in where else "later"
-        raise DataError(f"{seen}. Ask for {other} times, or pass extrapolate='nan'.")
+        raise DataError(f"{seen}. Ask for {instead} times, or pass extrapolate='nan'.")
     if extrapolate == "nan":
         return outside
     warn(f"{seen}; curves are constant there.", DataWarning)

@@ -143,8 +143,8 @@ def aalen_johansen_calibration(
     times
         When it was predicted, increasing; the mean is trapezoidal over their range.
     min_at_risk
-        The average ends, with one warning, where fewer than this share of the subjects is still
-        followed, because the observed curve is too noisy there.
+        Times at which fewer than this share of the subjects is under observation are left out,
+        with one warning: the observed curve is too noisy there.
 
     Examples
     --------
@@ -190,7 +190,8 @@ def _incidence_by(time: float, outcome: Outcome, label: Any) -> tuple[float, flo
         return np.nan, np.nan, np.nan
     value = float(aalen_johansen(outcome, label).at(time))
     variance = _variance(time, outcome, label)
-    n_seen = float(((outcome.event > 0) | (outcome.duration >= time)).sum())
+    entered = True if outcome.entry is None else outcome.entry < time
+    n_seen = float((entered & ((outcome.event > 0) | (outcome.duration >= time))).sum())
     n = value * (1 - value) / variance if variance > 1e-12 else max(n_seen, 1.0)
     square = norm.ppf(0.975) ** 2
     centre = (value + square / (2 * n)) / (1 + square / n)
@@ -231,7 +232,7 @@ def _squared_gap(mean: Floats, times: Floats, observed: StepFunction) -> float:
 
 
 def _enough_at_risk(outcome: Outcome, times: Floats, min_at_risk: float) -> NDArray[np.bool_]:
-    """Mark the times at which enough subjects are still followed."""
+    """Mark the times at which enough subjects are under observation."""
     followed = 1 - np.searchsorted(np.sort(outcome.duration), times) / len(outcome)
     if outcome.entry is not None:
         later = 1 - np.searchsorted(np.sort(outcome.entry), times) / len(outcome)
@@ -239,14 +240,15 @@ def _enough_at_risk(outcome: Outcome, times: Floats, min_at_risk: float) -> NDAr
     enough = followed >= min_at_risk
     if enough.sum() < 2:
         raise DataError(
-            f"at least two times must have a share of {min_at_risk:g} of the subjects still "
-            f"followed; {enough.sum()} of {len(times)} have. Pass earlier times, or a lower "
+            f"at least two times must have a share of {min_at_risk:g} of the subjects under "
+            f"observation; {enough.sum()} of {len(times)} have. Pass other times, or a lower "
             "min_at_risk."
         )
     if not enough.all():
         warn(
-            f"{(~enough).sum()} of {len(times)} times are left out: after {times[enough][-1]:g} "
-            f"fewer than {min_at_risk:.0%} of {len(outcome)} subjects are still followed.",
+            f"{(~enough).sum()} of {len(times)} times are left out (first: "
+            f"{times[~enough][0]:g}), at which fewer than {min_at_risk:.0%} of {len(outcome)} "
+            "subjects are under observation.",
             DataWarning,
         )
     return np.asarray(enough)

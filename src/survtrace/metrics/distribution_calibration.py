@@ -192,10 +192,13 @@ def d_calibration_incidence(
     rest = np.where(hit[:, np.newaxis], 0.0, _spread(at_horizon, np.ones(len(outcome)), lower))
     proportions = (weight * (in_bin + rest)).mean(axis=0)
     below = np.clip(np.minimum(at_horizon[:, np.newaxis] - lower, 1 / bins), 0, None)
-    count = _count if outcome.entry is None else _count_late
     seen, total = in_bin.sum(), (weight * in_bin).sum()
     groups = _pool(below.sum(axis=0) * (seen / total if seen else 1.0))
-    gap, covariance = count(weights, weight, in_bin @ groups, below @ groups, horizon)
+    counts = weight, in_bin @ groups, below @ groups
+    if outcome.entry is None:
+        gap, covariance = _gap_and_covariance(weights, *counts)
+    else:
+        gap, covariance = _late_gap_and_covariance(weights, *counts, horizon)
     statistic, freedom = _quadratic_form(gap, covariance)
     p_value = float(chi2.sf(statistic, freedom))
     if outcome.entry is not None and seen > freedom + 1:  # a covariance of the events: Hotelling's
@@ -204,8 +207,8 @@ def d_calibration_incidence(
     return DCalibration(statistic, p_value, proportions, freedom)
 
 
-def _count(
-    weights: Weights, weight: Floats, in_bin: Floats, expected: Floats, horizon: float
+def _gap_and_covariance(
+    weights: Weights, weight: Floats, in_bin: Floats, expected: Floats
 ) -> tuple[Floats, Floats]:
     """Weighted events less what is expected of each subject, both (subject, bin); covariance."""
     counted = weight * in_bin
@@ -221,7 +224,7 @@ def _count(
     return gap, covariance + np.inner(of_weights, of_weights)
 
 
-def _count_late(
+def _late_gap_and_covariance(
     weights: Weights, weight: Floats, in_bin: Floats, expected: Floats, horizon: float
 ) -> tuple[Floats, Floats]:
     """The same where subjects enter late: what is expected of them is weighted as they are.

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from survtrace.inference.landmark_score import integration_times
 from survtrace.metrics import CensoringSurvival
+from survtrace.metrics.censoring import of_same_kind, read_weights
 from survtrace.tables.landmarks import after_landmark, at_risk
 from survtrace.tables.outcome.outcome import Outcome
 
@@ -82,7 +83,9 @@ class View(NamedTuple):
 def look(est: Any, X: pd.DataFrame, outcome: Outcome, landmark: float | None) -> View:
     """Look at all subjects from the start, or at those under observation at a landmark from it."""
     if landmark is None:
-        return View(est, X, outcome, est.censoring_, est.censoring_.usable(est.score_times_))
+        weights = of_same_kind(est.censoring_, outcome) or outcome
+        usable = read_weights(weights, outcome).censoring.usable(est.score_times_)
+        return View(est, X, outcome, weights, usable)
     rows, future = after_landmark(outcome, landmark)
     grid = integration_times(est, future, landmark, None)
     return View(AtLandmark(est, landmark), X.iloc[rows], future, future, grid)

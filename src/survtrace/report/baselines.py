@@ -125,7 +125,7 @@ def predict_baselines(
     else:
         fitted = (
             "No training rows were given, so the baselines were cross-fitted on this table: those "
-            f"that predict for a fifth of its {_n_subjects(outcome):,} subjects learned from the "
+            f"that predict for a fifth of its {outcome.n_subjects:,} subjects learned from the "
             f"other four fifths (seed {random_state}), and not from the rows that SurvTRACE was "
             "fitted on. "
             "Give these (--train) for a comparison on equal terms."
@@ -165,10 +165,6 @@ def _baselines(est: SurvTRACE, random_state: int) -> tuple[_Baseline, ...]:
             covariates=500,
         ),
     )
-
-
-def _n_subjects(outcome: Outcome) -> int:
-    return len(outcome) if outcome.id is None else len(np.unique(outcome.id))
 
 
 def _too_large(baseline: _Baseline, n_covariates: int, n_scored: int) -> str:

@@ -171,19 +171,17 @@ def _five_numbers(values: Floats) -> tuple[float, ...]:
 
 
 def _observation(outcome: Outcome) -> Observation:
-    assert outcome.entry is not None
     stays, _ = join_rows(outcome)  # a row for each time under observation
     assert stays.entry is not None
     number = np.arange(len(outcome)) if outcome.id is None else outcome.id
-    firsts = np.asarray(pd.Series(outcome.entry).groupby(number).min(), dtype=np.float64)
-    n_subjects = len(stays) if stays.id is None else len(np.unique(stays.id))
+    firsts = outcome.first_entries
     shown = _round_times(float(stays.entry.min()), float(stays.duration.max()))
     at_risk = [int(((stays.entry < t) & (stays.duration >= t)).sum()) for t in shown]
     return Observation(
         int((firsts > 0).sum()),
         _five_numbers(firsts[firsts > 0]) if (firsts > 0).any() else (0.0,) * 5,
         int(np.bincount(np.unique(number, return_inverse=True)[1]).max()),
-        len(stays) - n_subjects,
+        len(stays) - stays.n_subjects,
         float((stays.duration - stays.entry).sum()),
         pd.DataFrame({"time": shown, "subjects": at_risk}),
         stays,

@@ -62,6 +62,9 @@ class Scores:
     landmarks
         Scores of SurvTRACE at some landmarks, as from `evaluate`; empty where everybody was
         observed from 0 on in one row.
+    own_weights
+        Whether weights come from the scored subjects themselves, else from the training rows: at a
+        landmark, and where only one of the two entered late.
     n_scored, n_events
         How many subjects are scored (at a landmark: those under observation), and the events of
         each cause among them.
@@ -77,6 +80,7 @@ class Scores:
     calibration: pd.DataFrame
     landmark: float | None
     landmarks: pd.DataFrame
+    own_weights: bool
     n_scored: int
     n_events: dict[Any, int]
     fitted: str
@@ -170,6 +174,7 @@ def _score(
         _calibration(at_middle, view.outcome, middle),
         landmark,
         _at_landmarks(est, X, outcome, landmarks, random_state),
+        isinstance(view.weights, Outcome),
         len(view.outcome),
         view.outcome.n_events,
         baselines.fitted,

@@ -190,6 +190,14 @@ def test_one_column_has_one_role(survtrace, table, tmp_path):
     assert "--duration and --entry must be two columns; got 'until' for both" in flat(err)
 
 
+@pytest.mark.parametrize("option", ["--entry", "--id"])
+def test_a_column_that_is_not_there_is_named(survtrace, table, tmp_path, option):
+    code, _, err = survtrace("fit", table, *OUTCOME, option, "begun", "--out", tmp_path / "model")
+    assert code == 2
+    assert "'begun'" in err
+    assert "bug" not in err
+
+
 def test_split_keeps_rows_of_a_subject_together(survtrace, table, tmp_path):
     a, b = tmp_path / "a.csv", tmp_path / "b.csv"
     options = ("--out-train", a, "--out-test", b, "--id", "patient", "--event", "cause")

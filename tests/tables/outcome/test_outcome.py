@@ -12,10 +12,10 @@ from survtrace.errors import rows_named
 from survtrace.tables.files.formats import split_outcome
 from survtrace.tables.outcome.outcome import (
     Outcome,
-    informative,
     read_outcome,
     require_same_subjects,
 )
+from survtrace.tables.outcome.outcome_warnings import informative
 from survtrace.tables.outcome.roles import read_roles
 
 EVENT, DURATION = np.array([0, 1, 2, 1]), np.array([3.5, 1.2, 8.0, 4.0])

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from survtrace import DataError, DataWarning, Surv
 from survtrace.tables.files.formats import split_outcome
-from survtrace.tables.outcome.outcome import read_outcome, warn_of_entry
+from survtrace.tables.outcome.outcome import read_outcome
+from survtrace.tables.outcome.outcome_warnings import warn_of_entry
 from survtrace.tables.outcome.pairing import pair
 from survtrace.tables.outcome.subject_rows import RowsInChunks, number_subjects
 

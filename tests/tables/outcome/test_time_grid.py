@@ -10,7 +10,9 @@ from survtrace.tables.outcome.outcome import Outcome, read_outcome
 from survtrace.tables.outcome.time_grid import (
     StayScale,
     checked_cuts,
+    choose_cuts,
     end_follow_up,
+    follow_ups_in,
     locate,
     quantile_cuts,
     warn_of_late_events,
@@ -150,3 +152,17 @@ def test_cutting_rows_does_not_change_the_grid():
         id=np.tile(np.arange(401), 2),
     )
     np.testing.assert_allclose(quantile_cuts(cut, 4), quantile_cuts(whole, 4))
+
+
+def test_a_grid_that_ends_before_the_first_entry_is_refused_by_its_own_end():
+    y = Outcome(np.array([61.0, 70.0]), np.array([1, 1]), (1,), entry=np.array([50.0, 60.0]))
+    counts = {1: 2}
+    with pytest.raises(DataError, match=r"it ends at 20 and the first event is at 61"):
+        choose_cuts(y, 4, np.array([0.0, 10.0, 20.0]), counts, counts, counts)
+
+
+def test_the_follow_up_of_a_subject_is_that_of_nearly_all_of_them():
+    follow_up = np.arange(1.0, 102.0)
+    entry = np.linspace(40, 80, 101)
+    y = Outcome(entry + follow_up, np.ones(101, dtype=np.int64), (1,), entry=entry)
+    assert follow_ups_in(y, span=960.0) == 10.0

@@ -205,7 +205,7 @@ def _rows_in_memory(
         require_splittable(table, [])
     with rows_as_in(table):
         frame = read_table(table, how.reading)
-        require_columns(frame.columns, [columns.duration, columns.event])
+        require_columns(frame.columns, columns.named)
         ask_about_rows(frame, how)
         X, y = read_subjects(frame, columns, how)
         if hold_out is None:

@@ -67,15 +67,11 @@ def repeated_rows(
 def _entry_notes(outcome: Outcome) -> list[str]:
     """Note who entered late, how many rows subjects have, and gaps between these."""
     from survtrace.errors import keep_warnings
-    from survtrace.tables.outcome.outcome import warn_of_entry
+    from survtrace.tables.outcome.outcome_warnings import warn_of_entry
 
-    entry, duration = outcome.entry, outcome.duration
-    assert entry is not None
-    first = entry
+    first, duration = outcome.first_entries, outcome.duration
     notes = []
     if outcome.id is not None:
-        first = np.full(outcome.n_subjects, np.inf)
-        np.minimum.at(first, np.unique(outcome.id, return_inverse=True)[1], entry)
         notes.append(f"{len(outcome):,} rows of {outcome.n_subjects:,} subjects (start-stop rows)")
     n_late = int((first > 0).sum())
     entries = "nobody entered late"

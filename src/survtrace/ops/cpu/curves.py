@@ -59,8 +59,7 @@ def curves(
     """Write mean and deviation (subject, state, time) of so many subjects as ``mean`` has.
 
     Times are given by interval and fraction, one row for all subjects or one for each (subject,
-    time). Returns the first subject whose hazards are not
-    finite, None if all are.
+    time). Returns the first subject whose hazards are not finite, None if all are.
     """
     size, n = _size(logits), len(mean)
     n_tasks = -(-n // size)

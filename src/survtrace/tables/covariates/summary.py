@@ -31,7 +31,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: NDArray[np.float64], weight: NDArray[np.float64] | None = None) -> Spread:
-        """Summarise numbers, NaN where missing; ``n`` is then the sum of the weights.
+        """Summarise numbers, NaN where missing; where rows have weights, ``n`` is their sum.
 
         Examples
         --------

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataError, DataWarning, row_name, warn
+from survtrace.errors import DataError, row_name
 from survtrace.tables.outcome.censoring_labels import (
     LabelCounts,
     Meaning,
@@ -32,13 +32,10 @@ from survtrace.tables.outcome.outcome_columns import (
 )
 from survtrace.tables.outcome.subject_rows import (
     SubjectRows,
-    find_gaps,
     names_of,
     number_subjects,
     read_rows,
 )
-
-UNKNOWN_DURATIONS = (99, 888, 999, 8888, 9999, 88888, 99999, 999999)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +71,24 @@ class Outcome:
     def n_subjects(self) -> int:
         """Count the subjects, each of which may have several rows."""
         return len(self) if self.id is None else len(np.unique(self.id))
+
+    @property
+    def first_entries(self) -> NDArray[np.float64]:
+        """Tell when observation of each subject began, subjects in the order of their ids.
+
+        Examples
+        --------
+        >>> cut = Outcome(np.array([4.0, 1.0, 2.0]), np.array([1, 0, 0]), (1,),
+        ...               entry=np.array([1.0, 0.5, 0.0]), id=np.array([8, 8, 7]))
+        >>> cut.first_entries.tolist()
+        [0.0, 0.5]
+        """
+        entry = np.zeros(len(self)) if self.entry is None else self.entry
+        if self.id is None:
+            return entry
+        first = np.full(self.n_subjects, np.inf)
+        np.minimum.at(first, np.unique(self.id, return_inverse=True)[1], entry)
+        return first
 
     @property
     def is_whole(self) -> NDArray[np.bool_]:
@@ -321,69 +336,6 @@ def join_rows(outcome: Outcome) -> tuple[Outcome, NDArray[np.int64]]:
     place[order] = np.cumsum(first) - 1
     joined = replace(outcome.take(order[last]), entry=entry[first])
     return joined, place
-
-
-def informative(outcome: Outcome) -> NDArray[np.bool_]:
-    """Mark the subjects with any follow-up; warn once of those censored at 0, who have none."""
-    empty = outcome.is_empty
-    if empty.any():
-        warn_of_empty(int(empty.sum()), len(outcome), int(np.flatnonzero(empty)[0]))
-    return np.asarray(~empty)
-
-
-def warn_of_empty(n_empty: int, n_subjects: int, first: int) -> None:
-    """Warn of subjects that are left out because they are censored at 0."""
-    warn(
-        f"{n_empty} of {n_subjects} subjects are censored at duration 0 and are left out (first: "
-        f"{row_name(first)}); they carry no information.",
-        DataWarning,
-    )
-
-
-def warn_if_complete(outcome: Outcome) -> None:
-    """Warn that nobody is censored, where no label means it."""
-    if not outcome.censored and (outcome.event > 0).all():
-        warn(
-            f"nobody is censored: all {len(outcome)} subjects have an event. If that is wrong, "
-            "mark those without one by 0.",
-            DataWarning,
-        )
-
-
-def warn_of_unknown_durations(outcome: Outcome) -> None:
-    """Warn that the longest duration looks like a code for "not known", such as 9999."""
-    longest = outcome.duration.max(initial=0.0)
-    others = outcome.duration[outcome.duration < longest].max(initial=0.0)
-    n_longest = int((outcome.duration == longest).sum())
-    if longest in UNKNOWN_DURATIONS and n_longest > 1 and 2 * others < longest:
-        warn(
-            f"duration is {longest:g} for {n_longest} of {len(outcome)} subjects, and at most "
-            f"{others:g} for all others; such a number often means that it is not known. If so, "
-            "drop these subjects.",
-            DataWarning,
-        )
-
-
-def warn_of_entry(outcome: Outcome) -> None:
-    """Warn of gaps between rows of a subject, and of entries that may be in another unit."""
-    if outcome.entry is None:
-        return
-    if outcome.id is not None:
-        n_gaps, first = find_gaps(outcome.id, outcome.entry, outcome.duration)
-        if n_gaps:
-            warn(
-                f"{n_gaps} of {outcome.n_subjects} subjects have gaps between their rows (first: "
-                f"before {row_name(first)}, from {outcome.entry[first]:g}); they are not under "
-                "observation in a gap.",
-                DataWarning,
-            )
-    latest, middle = outcome.entry.max(initial=0.0), float(np.median(outcome.duration))
-    if outcome.id is None and 0 < 100 * latest < middle:
-        warn(
-            f"entry is at most {latest:g}, and duration {middle:g} in the median: both must count "
-            "from the same origin in the same unit. If they do, this has little effect.",
-            DataWarning,
-        )
 
 
 def require_same_subjects(n_subjects: int, outcome: Outcome) -> None:

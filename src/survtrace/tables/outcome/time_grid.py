@@ -35,8 +35,9 @@ def choose_cuts(
         cuts = np.append(cuts[0], grid[grid > cuts[0]])
     before, after = trained_on.n_events, end_follow_up(trained_on, cuts[-1]).n_events
     if not any(after.values()):
+        end = cuts[-1] if grid is None else grid[-1]  # which may lie before the first entry
         raise DataError(
-            f"at least one event must lie within the time grid; it ends at {cuts[-1]:g} and the "
+            f"at least one event must lie within the time grid; it ends at {end:g} and the "
             f"first event is at {trained_on.duration[trained_on.event > 0].min():g}. Choose a "
             "time_grid that ends later, in the unit of the durations."
         )
@@ -90,16 +91,12 @@ def follow_ups_in(outcome: Outcome, span: float) -> float:
     >>> follow_ups_in(by_age, span=50.0)
     5.0
     """
-    if outcome.entry is None:
-        return 1.0
-    end, entry = outcome.duration, outcome.entry
-    if outcome.id is not None:
-        _, subject = np.unique(outcome.id, return_inverse=True)
-        end, entry = np.zeros(subject.max() + 1), np.full(subject.max() + 1, inf)
-        np.maximum.at(end, subject, outcome.duration)
-        np.minimum.at(entry, subject, outcome.entry)
+    end, entry = outcome.duration, outcome.first_entries
     if not entry.any():
         return 1.0
+    if outcome.id is not None:
+        end = np.zeros(len(entry))
+        np.maximum.at(end, np.unique(outcome.id, return_inverse=True)[1], outcome.duration)
     return max(1.0, float(span / np.quantile(end - entry, 0.95)))
 
 

@@ -1,0 +1,75 @@
+"""Warn of what is odd in an outcome: no follow-up, nobody censored, codes for unknown, gaps."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from survtrace.errors import DataWarning, row_name, warn
+from survtrace.tables.outcome.outcome import Outcome
+from survtrace.tables.outcome.subject_rows import find_gaps
+
+UNKNOWN_DURATIONS = (99, 888, 999, 8888, 9999, 88888, 99999, 999999)
+
+
+def informative(outcome: Outcome) -> NDArray[np.bool_]:
+    """Mark the subjects with any follow-up; warn once of those censored at 0, who have none."""
+    empty = outcome.is_empty
+    if empty.any():
+        warn_of_empty(int(empty.sum()), len(outcome), int(np.flatnonzero(empty)[0]))
+    return np.asarray(~empty)
+
+
+def warn_of_empty(n_empty: int, n_subjects: int, first: int) -> None:
+    """Warn of subjects that are left out because they are censored at 0."""
+    warn(
+        f"{n_empty} of {n_subjects} subjects are censored at duration 0 and are left out (first: "
+        f"{row_name(first)}); they carry no information.",
+        DataWarning,
+    )
+
+
+def warn_if_complete(outcome: Outcome) -> None:
+    """Warn that nobody is censored, where no label means it."""
+    if not outcome.censored and (outcome.event > 0).all():
+        warn(
+            f"nobody is censored: all {len(outcome)} subjects have an event. If that is wrong, "
+            "mark those without one by 0.",
+            DataWarning,
+        )
+
+
+def warn_of_unknown_durations(outcome: Outcome) -> None:
+    """Warn that the longest duration looks like a code for "not known", such as 9999."""
+    longest = outcome.duration.max(initial=0.0)
+    others = outcome.duration[outcome.duration < longest].max(initial=0.0)
+    n_longest = int((outcome.duration == longest).sum())
+    if longest in UNKNOWN_DURATIONS and n_longest > 1 and 2 * others < longest:
+        warn(
+            f"duration is {longest:g} for {n_longest} of {len(outcome)} subjects, and at most "
+            f"{others:g} for all others; such a number often means that it is not known. If so, "
+            "drop these subjects.",
+            DataWarning,
+        )
+
+
+def warn_of_entry(outcome: Outcome) -> None:
+    """Warn of gaps between rows of a subject, and of entries that may be in another unit."""
+    if outcome.entry is None:
+        return
+    if outcome.id is not None:
+        n_gaps, first = find_gaps(outcome.id, outcome.entry, outcome.duration)
+        if n_gaps:
+            warn(
+                f"{n_gaps} of {outcome.n_subjects} subjects have gaps between their rows (first: "
+                f"before {row_name(first)}, from {outcome.entry[first]:g}); they are not under "
+                "observation in a gap.",
+                DataWarning,
+            )
+    latest, middle = outcome.entry.max(initial=0.0), float(np.median(outcome.duration))
+    if outcome.id is None and 0 < 100 * latest < middle:
+        warn(
+            f"entry is at most {latest:g}, and duration {middle:g} in the median: both must count "
+            "from the same origin in the same unit. If they do, this has little effect.",
+            DataWarning,
+        )
