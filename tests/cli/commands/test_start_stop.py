@@ -80,6 +80,22 @@ def test_rows_that_touch_are_a_question(survtrace, table, command, tmp_path, mon
     assert "--id patient" in err
 
 
+def test_answers_name_the_subject_once(survtrace, visits, tmp_path):
+    visits.rename(columns={"patient": "id"}).to_csv(tmp_path / "t.csv", index=False)
+    _, _, err = survtrace("check", tmp_path / "t.csv", *OUTCOME)
+    answers = [line for line in err.splitlines() if line.startswith("  survtrace fit")]
+    assert [line.count("--id id") for line in answers] == [1, 1, 1]
+
+
+def test_check_asks_for_no_entry_that_is_named_already(survtrace, visits, tmp_path):
+    recurring = visits.assign(cause=1)
+    recurring.to_csv(tmp_path / "t.csv", index=False)
+    code, out, err = survtrace("check", tmp_path / "t.csv", *OUTCOME, *WHOSE)
+    assert code == 2
+    assert "an event must be in the last row of its subject" in flat(err)
+    assert "--entry COLUMN" not in out
+
+
 def test_a_covariate_is_used_where_the_user_says_so(survtrace, table):
     options = ("--use", "since", "--id", "patient", "--json")
     code, out, err = survtrace("check", table, *OUTCOME, *options)
