@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataError, DataWarning, SettingError, warn
-from survtrace.metrics.inputs import WAY_OUT, Floats, joined, read_outcome
+from survtrace.metrics.inputs import WAY_OUT, WAY_OUT_IN_COMMAND, Floats, joined, read_outcome
 from survtrace.metrics.nonparametric import StepFunction, event_table
 from survtrace.tables.outcome.outcome import Outcome, join_rows
 
@@ -280,12 +280,13 @@ class Weights:
     def require_start(self, until: float, score: str) -> None:
         """Refuse a score up to a time if so few are at risk early that they decide all of it."""
         if (rare := self.first_rare(until)) is not None:
-            raise DataError(
+            seen = (
                 f"{score} counts from the first time on and needs {FEWEST_AT_RISK} or more "
                 "subjects at risk at each early event, since their weight lies on all that "
                 f"follows; at {rare.time:g} there are {rare.n_at_risk:g}, and the others enter "
-                f"later. {WAY_OUT}"
+                "later."
             )
+            raise DataError(f"{seen} {WAY_OUT}", in_command=f"{seen} {WAY_OUT_IN_COMMAND}")
 
     def first_rare(self, until: float) -> Rare | None:
         """The first early event up to a time with too few at risk; None if there is none."""

@@ -19,6 +19,7 @@ WAY_OUT = (
     "Score those at risk at a time s from s on: survtrace.landmark(table, at=[s]) makes their "
     "table, and evaluate(..., landmarks=[s]) their scores."
 )
+WAY_OUT_IN_COMMAND = "Score those under observation at a time S from S on: say --landmark S."
 
 
 def read_outcome(y: Any, **labels: Any) -> Outcome:
@@ -70,8 +71,7 @@ def read_subjects(y: Any, score: str) -> Outcome:
         )
         raise DataError(
             f"{seen} {WAY_OUT}",
-            in_command=f"{seen} Score those under observation at a time S from S on: say "
-            "--landmark S.",
+            in_command=f"{seen} {WAY_OUT_IN_COMMAND}",
         )
     return outcome
 
