@@ -164,6 +164,24 @@ def test_several_rows_of_a_subject_are_scored_at_landmarks(survtrace, table, sma
     assert "importance x 1000" in shown
 
 
+def test_predict_says_whose_curves_they_are_where_nobody_is_seen_from_0(
+    survtrace, visits, small, tmp_path
+):
+    table, out = tmp_path / "t.csv", tmp_path / "m"
+    by_age = visits.assign(since=visits["since"] + 60, until=visits["until"] + 60)
+    by_age.to_csv(table, index=False)
+    assert survtrace("fit", table, *OUTCOME, *WHOSE, "--out", out, *small).code == 0
+    first = by_age["since"].min()
+    _, _, err = survtrace("predict", out, table, "--times", "62")
+    assert f"they are those of somebody event-free at {first:g}" in flat(err)
+    assert "say --after COLUMN" in flat(err)
+    _, _, err = survtrace("predict", out, table, "--times", "+0.1", "--after", "since")
+    assert "--after" not in err
+    _, shown, err = survtrace("predict", out, table, "--times", "62", "--after", "since")
+    n_past = (by_age["since"] >= 62).sum()
+    assert f"{n_past} of 480 rows are asked about 62, which is not later" in flat(err)
+
+
 def test_a_table_without_the_column_of_entry_is_asked_about(survtrace, table, small, tmp_path):
     out, plain = tmp_path / "m", tmp_path / "plain.csv"
     survtrace("fit", table, *OUTCOME, "--entry", "since", "--id", "patient", "--out", out, *small)
