@@ -177,7 +177,7 @@ def test_predict_says_whose_curves_they_are_where_nobody_is_seen_from_0(
     assert "say --after COLUMN" in flat(err)
     _, _, err = survtrace("predict", out, table, "--times", "+0.1", "--after", "since")
     assert "--after" not in err
-    _, shown, err = survtrace("predict", out, table, "--times", "62", "--after", "since")
+    _, _, err = survtrace("predict", out, table, "--times", "62", "--after", "since")
     n_past = (by_age["since"] >= 62).sum()
     assert f"{n_past} of 480 rows are asked about 62, which is not later" in flat(err)
 

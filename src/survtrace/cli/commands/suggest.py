@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -260,8 +261,8 @@ def answered(command: Sequence[str], answer: Answer) -> str:
     'survtrace fit trial.csv --out model --entry since --id patient'
     """
     kept = list(command)
-    pairs = list(zip(kept, kept[1:], strict=False))
-    for pair in zip(answer.options, answer.options[1:], strict=False):
+    pairs = list(pairwise(kept))
+    for pair in pairwise(answer.options):
         if pair[0] == "--id" and pair in pairs:
             del kept[(place := pairs.index(pair)) : place + 2]
     return shlex.join([*kept, *answer.options])
