@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataError, row_name
+from survtrace.errors import DataError, DataWarning, row_name, warn
 from survtrace.estimator import SurvTRACE
 from survtrace.inference.paths import answer_chunks, read_rows
 from survtrace.inference.times import read_times
@@ -132,11 +132,24 @@ def answer(
     asked = distinct
     if from_after and starts is not None:
         asked = distinct + (starts[:, None] if np.ndim(starts) else starts)
+    elif starts is not None:
+        _warn_of_past(distinct, starts, after)
     points, _ = read_times(asked, est.time_grid_, "constant", starts)
     kind, labels = ("states", est.causes_) if causes else ("survival", [])
     mean, deviation = est._predictor().curve(X, kind, points, after=starts, with_std=std)
     names = state_names(distinct, labels, mark="+" if from_after else "")
     return pd.concat([rows[[*keep]], prediction_frame(X, names, mean, deviation)], axis=1)
+
+
+def _warn_of_past(times: NDArray[np.float64], starts: Any, after: float | str | None) -> None:
+    """Warn of rows that are asked about a time at which they are known to be event-free."""
+    past = np.atleast_1d(starts) >= times.min()
+    if past.any():
+        warn(
+            f"{past.sum()} of {len(past)} rows are asked about {times.min():g}, which is not later "
+            f"than their {after!r}, when they are known to be event-free: survival is 1 there.",
+            DataWarning,
+        )
 
 
 def _starts(rows: pd.DataFrame, after: float | str | None) -> NDArray[np.float64] | None:

@@ -3,6 +3,7 @@
 import copy
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from survtrace import DataError, DataWarning, SettingError, Surv, SurvTRACE, load
@@ -182,3 +183,28 @@ def test_age_as_the_clock_asks_for_the_next_years_of_each_subject(draw_cohort, t
     est.save(tmp_path / "est")
     again = load(tmp_path / "est").predict_survival_function(X, times, conditional_after=now)
     np.testing.assert_array_equal(again, survival)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_times_with_row_labels_go_by_label_as_outcomes_do(late, X, name):
+    X = X.set_axis([f"p{place}" for place in range(N)])
+    times, ask = own_times(late), METHODS[name]
+    starts = pd.Series(times.min(axis=1) - 0.01, index=X.index)
+    expected = ask(late, X, times, conditional_after=starts.to_numpy())
+    with pytest.warns(DataWarning, match="conditional_after is taken in the order of X"):
+        found = ask(late, X, times, conditional_after=starts[::-1])
+    np.testing.assert_array_equal(found, expected)
+    with pytest.raises(DataError, match="X and conditional_after must have the same row labels"):
+        ask(late, X, times, conditional_after=starts.add_prefix("other "))
+
+
+def test_rows_of_times_with_labels_go_by_label(late, X):
+    X = X.set_axis([f"p{place}" for place in range(N)])
+    times = own_times(late)
+    shown = pd.DataFrame(times, index=X.index)[::-1]
+    with pytest.warns(DataWarning, match="times is taken in the order of X"):
+        found = late.predict_survival_function(X, shown)
+    np.testing.assert_array_equal(found, late.predict_survival_function(X, times))
+    with pytest.warns(DataWarning, match="time is taken in the order of X"):
+        found = late.predict_rmst(X, shown[0])
+    np.testing.assert_array_equal(found, late.predict_rmst(X, times[:, 0]))

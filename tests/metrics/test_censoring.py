@@ -309,3 +309,12 @@ def test_start_stop_rows_are_refused_with_the_way_out(score):
     )
     with pytest.raises(DataError, match=r"3 start-stop rows of 2 subjects.*survtrace.landmark"):
         score(rows, np.full((3, 1), 0.5) if score is brier_score else np.ones(3) / 2, [2.0])
+
+
+def test_where_few_are_at_risk_early_the_command_is_told_its_own_way_out():
+    entry = np.r_[np.zeros(3), np.full(30, 5.0)]
+    duration = np.r_[1.0, 2.0, 3.0, np.linspace(6, 9, 30)]
+    y = {"event": np.ones(33, dtype=int), "duration": duration, "entry": entry}
+    with pytest.raises(DataError, match="10 or more subjects at risk at each early") as raised:
+        concordance_cause_specific(y, -duration, horizon=8, y_train=y)
+    assert "say --landmark S" in raised.value.in_command

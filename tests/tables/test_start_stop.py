@@ -215,3 +215,10 @@ def test_a_visit_at_the_end_leaves_no_row():
     at_end = pd.concat([VISITS, VISITS.tail(1).assign(time=9.0)], ignore_index=True)
     rows = to_start_stop(at_end, OUTCOMES)
     pd.testing.assert_frame_equal(rows, to_start_stop(VISITS, OUTCOMES))
+
+
+def test_a_subject_with_a_number_is_named_by_it():
+    visits = pd.DataFrame({"id": [1, 1], "time": [0, 10], "size": [1.0, 2.0]})
+    outcomes = pd.DataFrame({"id": [1], "duration": [9], "event": [1]})
+    with pytest.raises(DataError, match=r"\(first: row 1, id 1: visit at 10, duration 9\)"):
+        to_start_stop(visits, outcomes)

@@ -13,6 +13,7 @@ from survtrace.errors import DataError, SettingError
 from survtrace.inference.paths import Table
 from survtrace.inference.times import numbers_or_nan, read_times
 from survtrace.naming import column_names, prediction_frame, state_names
+from survtrace.tables.outcome.alignment import align_rows
 
 if TYPE_CHECKING:
     from survtrace.inference.predictor import Predictor
@@ -258,8 +259,8 @@ class CurveMethods:
         subject. With ``as_frame`` a pandas frame with the columns ``survival_12``,
         ``incidence_1_12`` and so on.
         """
-        predictor, after = self._predictor(), conditional_after
-        times = _one_time(self.median_event_time_ if time is None else time)
+        predictor, after = self._predictor(), align_rows(X, conditional_after, "conditional_after")
+        times = _one_time(self.median_event_time_ if time is None else align_rows(X, time, "time"))
         points, _ = read_times(times, self.time_grid_, "constant", after)
         states, _ = predictor.curve(X, "states", points, after=after)
         if not as_frame:
@@ -282,7 +283,7 @@ class CurveMethods:
         Shape (subject,), or (subject, quantile) for several ``q``. Counted from the origin of the
         durations, also with ``conditional_after``.
         """
-        predictor, after = self._predictor(), conditional_after
+        predictor, after = self._predictor(), align_rows(X, conditional_after, "conditional_after")
         wanted = np.asarray(q, dtype=np.float64)
         if not ((wanted > 0) & (wanted < 1)).all():
             raise DataError(f"q must lie between 0 and 1; got {q!r}. The median is q=0.5.")
@@ -325,7 +326,7 @@ class CurveMethods:
         be one for each subject. Beyond the grid that curve is constant (with a warning), as
         `predict_survival_function` says.
         """
-        times, after = _one_time(time), conditional_after
+        times, after = _one_time(align_rows(X, time, "time")), conditional_after
         means = self._curves(X, "restricted_mean", times, None, extrapolate, after, return_std)
         return (means[0][:, 0], means[1][:, 0]) if return_std else means[:, 0]
 
@@ -367,6 +368,9 @@ class CurveMethods:
             knots = _common(read_times(times, self.time_grid_, "raise")[0])
             functions = predictor.functions(X, kind, knots)
             return functions if chosen is None else functions[:, chosen]
+        after = align_rows(X, after, "conditional_after")
+        if isinstance(times, pd.DataFrame):  # a row for each subject
+            times = align_rows(X, times, "times")
         points, outside = read_times(times, self.time_grid_, extrapolate, after)
         mean, std = predictor.curve(X, kind, points, cause=chosen, after=after, with_std=return_std)
         if outside is not None:

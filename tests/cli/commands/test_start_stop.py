@@ -80,6 +80,22 @@ def test_rows_that_touch_are_a_question(survtrace, table, command, tmp_path, mon
     assert "--id patient" in err
 
 
+def test_answers_name_the_subject_once(survtrace, visits, tmp_path):
+    visits.rename(columns={"patient": "id"}).to_csv(tmp_path / "t.csv", index=False)
+    _, _, err = survtrace("check", tmp_path / "t.csv", *OUTCOME)
+    answers = [line for line in err.splitlines() if line.startswith("  survtrace fit")]
+    assert [line.count("--id id") for line in answers] == [1, 1, 1]
+
+
+def test_check_asks_for_no_entry_that_is_named_already(survtrace, visits, tmp_path):
+    recurring = visits.assign(cause=1)
+    recurring.to_csv(tmp_path / "t.csv", index=False)
+    code, out, err = survtrace("check", tmp_path / "t.csv", *OUTCOME, *WHOSE)
+    assert code == 2
+    assert "an event must be in the last row of its subject" in flat(err)
+    assert "--entry COLUMN" not in out
+
+
 def test_a_covariate_is_used_where_the_user_says_so(survtrace, table):
     options = ("--use", "since", "--id", "patient", "--json")
     code, out, err = survtrace("check", table, *OUTCOME, *options)
@@ -146,6 +162,24 @@ def test_several_rows_of_a_subject_are_scored_at_landmarks(survtrace, table, sma
     code, shown, err = survtrace("explain", out, held_out, "--landmark", "1", "--repeats", "1")
     assert (code, err) == (0, "")
     assert "importance x 1000" in shown
+
+
+def test_predict_says_whose_curves_they_are_where_nobody_is_seen_from_0(
+    survtrace, visits, small, tmp_path
+):
+    table, out = tmp_path / "t.csv", tmp_path / "m"
+    by_age = visits.assign(since=visits["since"] + 60, until=visits["until"] + 60)
+    by_age.to_csv(table, index=False)
+    assert survtrace("fit", table, *OUTCOME, *WHOSE, "--out", out, *small).code == 0
+    first = by_age["since"].min()
+    _, _, err = survtrace("predict", out, table, "--times", "62")
+    assert f"they are those of somebody event-free at {first:g}" in flat(err)
+    assert "say --after COLUMN" in flat(err)
+    _, _, err = survtrace("predict", out, table, "--times", "+0.1", "--after", "since")
+    assert "--after" not in err
+    _, _, err = survtrace("predict", out, table, "--times", "62", "--after", "since")
+    n_past = (by_age["since"] >= 62).sum()
+    assert f"{n_past} of 480 rows are asked about 62, which is not later" in flat(err)
 
 
 def test_a_table_without_the_column_of_entry_is_asked_about(survtrace, table, small, tmp_path):

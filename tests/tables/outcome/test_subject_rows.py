@@ -68,6 +68,15 @@ def test_from_arrays_has_a_field_for_what_is_given_alone():
         Surv.from_arrays(event, duration, id=[1, 2, 3])
 
 
+def test_from_arrays_refuses_an_entry_that_is_not_before_the_end():
+    with pytest.raises(
+        DataError, match=r"in 1 of 2 rows it does not \(first: row 1, id 'b': entry"
+    ):
+        Surv.from_arrays([0, 1], [5, 9], entry=[0, 9], id=["a", "b"])
+    kept = Surv.from_arrays([0, 1], [0, np.nan], entry=[0, 1])  # left to who reads it
+    assert len(kept) == 2
+
+
 @pytest.mark.parametrize("entry", [np.zeros(3), [0, 0, 0], ["0", "0", "0"]])
 @pytest.mark.filterwarnings("ignore:entries are written as text")
 def test_an_entry_of_zero_for_everybody_is_an_ordinary_table(entry):

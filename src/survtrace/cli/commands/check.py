@@ -86,7 +86,7 @@ def check(
         _draft(plan, entries, write, how)
         how = replace(how, columns=how.columns or write)
     subject = suggest.subject_column(frame, plan, how.ids)
-    notes = suggest.repeated_rows(frame, subject, outcome)
+    notes = suggest.repeated_rows(frame, subject, outcome, has_entry=entry is not None)
     found = ["--id", subject] if subject is not None and not how.ids else []
     if write is None and not table.is_dir():
         missing_options, missing_notes = suggest.sentinel_options(plan, opened)
@@ -108,7 +108,7 @@ def check(
     }
     if question is not None:
         shown["answers"] = [
-            {"when": each.when, "command": shlex.join([*command, *each.options])}
+            {"when": each.when, "command": suggest.answered(command, each)}
             for each in question.answers
         ]
     if json:

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,10 @@ def subject_column(frame: pd.DataFrame, plan: Plan, ids: Sequence[str] | None) -
 
 
 def repeated_rows(
-    frame: pd.DataFrame, subject: str | None, outcome: Outcome | None = None
+    frame: pd.DataFrame,
+    subject: str | None,
+    outcome: Outcome | None = None,
+    has_entry: bool = False,
 ) -> list[str]:
     """Note which rows are copies, which subjects have several rows, and who entered late."""
     notes = []
@@ -56,11 +60,14 @@ def repeated_rows(
     if outcome is not None and outcome.entry is not None:
         return [*notes, *_entry_notes(outcome)]
     if subject is not None and (n_more := int(frame[subject].dropna().duplicated().sum())):
-        notes.append(
+        note = (
             f"{n_more:,} of {len(frame):,} rows repeat a {subject} of another row; --id keeps "
-            "all rows of a subject on one side when rows are held out. If each row is a part of "
-            "the subject's time, name where it begins, too: --entry COLUMN"
+            "all rows of a subject on one side when rows are held out"
         )
+        asked = (
+            "If each row is a part of the subject's time, name where it begins, too: --entry COLUMN"
+        )
+        notes.append(note if has_entry else f"{note}. {asked}")
     return notes
 
 
@@ -237,8 +244,24 @@ def with_answers(command: Sequence[str], answers: Sequence[Answer]) -> str:
     if 1 means censored:
       survtrace fit trial.csv --out model --censored 1
     """
-    lines = [f"{each.when}:\n  {shlex.join([*command, *each.options])}" for each in answers]
-    return "\n".join(lines)
+    return "\n".join(f"{each.when}:\n  {answered(command, each)}" for each in answers)
+
+
+def answered(command: Sequence[str], answer: Answer) -> str:
+    """Return a command with the options of an answer, an --id that it has already but once.
+
+    Examples
+    --------
+    >>> command = ["survtrace", "fit", "trial.csv", "--id", "patient", "--out", "model"]
+    >>> answered(command, Answer("", ("--entry", "since", "--id", "patient")))
+    'survtrace fit trial.csv --out model --entry since --id patient'
+    """
+    kept = list(command)
+    pairs = list(pairwise(kept))
+    for pair in pairwise(answer.options):
+        if pair[0] == "--id" and pair in pairs:
+            del kept[(place := pairs.index(pair)) : place + 2]
+    return shlex.join([*kept, *answer.options])
 
 
 def time_unit(name: str) -> str:

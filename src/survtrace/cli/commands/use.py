@@ -27,7 +27,7 @@ from survtrace.cli.options import (
     rows_as_in,
 )
 from survtrace.cli.outputs import STANDARD, require_free
-from survtrace.errors import SettingError
+from survtrace.errors import DataWarning, SettingError, warn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,6 +98,7 @@ def predict(
     est, total = load(model), count_rows(table)
     began = time.perf_counter()
     with screen.hushed(quiet), screen.counting(total, quiet=quiet) as advance, rows_as_in(table):
+        _warn_of_late_start(float(est.time_grid_[0]), after)
         if ray:
             rows = distributed.predict_files(
                 est, table, out, points, n_workers=workers, use_gpu=gpu, **question
@@ -279,6 +280,17 @@ def serve(
     from survtrace.app import serve as run
 
     run(model, host=host, port=port, token=token, importance=importance, time_unit=time_unit)
+
+
+def _warn_of_late_start(first: float, after: str | None) -> None:
+    """Warn that curves are those from the first entry on, where no subject's own time is given."""
+    if first > 0 and after is None:
+        warn(
+            f"the curves begin at {first:g}, when the first subject entered, and --after is not "
+            f"given: they are those of somebody event-free at {first:g}. To ask from a time of "
+            "each row's own on, such as its age now, say --after COLUMN.",
+            DataWarning,
+        )
 
 
 def _conditions(times: str, points: list[float], after: str | None) -> dict[str, Any]:

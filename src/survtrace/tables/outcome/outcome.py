@@ -35,6 +35,7 @@ from survtrace.tables.outcome.subject_rows import (
     names_of,
     number_subjects,
     read_rows,
+    require_entry_before_end,
 )
 
 
@@ -186,6 +187,7 @@ class Surv:
             columns["event"], metadata = _recode_censored(events, columns["duration"], censored)
         if given.entry is not None:
             columns["entry"] = duration_numbers(given.entry, name="entry")
+            require_entry_before_end(columns["entry"], columns["duration"], names_of(given.id))
         if given.id is not None:
             columns["id"] = given.id
         plain = {"event": "biu", "id": "biu", "duration": "f", "entry": "f"}

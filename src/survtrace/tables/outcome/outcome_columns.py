@@ -221,8 +221,10 @@ def short(value: Any, most: int = 40) -> str:
     --------
     >>> short(10**400, most=8)
     '10000000...'
+    >>> short(np.int64(7))
+    '7'
     """
-    text = repr(value)
+    text = repr(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= most else f"{text[:most]}..."
 
 

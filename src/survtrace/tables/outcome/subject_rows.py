@@ -134,7 +134,8 @@ def check_rows(
         if 2 * overlap.sum() > len(before):  # it is not a row here or there
             way_out = (
                 "Since most do: entry and duration must count from the same origin in the same "
-                "unit; if duration counts from entry, it is their sum that is needed."
+                "unit; if duration counts from entry, it is their sum that is needed; and id must "
+                "be the column that names the subject."
             )
         raise DataError(f"{seen} {way_out}")
     first, then = _pairs(np.argsort(numbers, kind="stable"), numbers)
