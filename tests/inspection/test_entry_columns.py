@@ -25,7 +25,7 @@ def test_names_of_covariates(name):
 
 def test_rows_that_touch_are_found_whatever_their_name():
     found = find_entry("x1", START, STOP, SUBJECT)
-    assert found == (30, 30)
+    assert (found.n_touching, found.n_pairs) == (30, 30)
     assert "'x1' and 'x2' look like start-stop rows: 30 of 30 rows" in found.in_words("x1", "x2")
     assert find_entry("x1", START, STOP) is None
     assert find_entry("x1", START / 2, STOP, SUBJECT) is None
@@ -46,3 +46,15 @@ def test_a_fit_points_to_a_covariate_that_is_named_like_the_begin(one_cause, tin
     SurvTRACE(**tiny, columns={"start": {"kind": "numerical"}}).fit(odd, y)
     settings = {**tiny, "mortality_weight": 0.0, "stay_weight": 0.0}
     SurvTRACE(**settings).fit(X, y.assign(entry=odd["start"]))
+
+
+def test_an_age_below_that_at_the_end_is_asked_about_whatever_its_name():
+    """With age as the clock and nobody's entry named, everybody would count as seen from birth."""
+    rng = np.random.default_rng(0)
+    age = rng.uniform(40, 80, 200)
+    found = find_entry("age", age, age + rng.uniform(0.1, 12, 200))
+    assert found.rising > 0.9
+    assert "as an age at enrolment does" in found.in_words("age", "end")
+    months = rng.uniform(0.1, 144, 200)
+    assert find_entry("age", age, months) is None  # not always before the end
+    assert find_entry("age", age, 100 + months) is None  # before it, and says nothing of it
