@@ -34,7 +34,10 @@ from survtrace.metrics.distribution_calibration import (
     d_calibration,
     d_calibration_incidence,
 )
+from survtrace.metrics.net_benefit import DecisionCurve, net_benefit, net_benefit_difference
 from survtrace.metrics.nonparametric import StepFunction, aalen_johansen, kaplan_meier, nelson_aalen
+from survtrace.metrics.observed_expected import ObservedExpectedRatio, observed_expected_ratio
+from survtrace.metrics.scaled_brier import scaled_brier_score
 from survtrace.metrics.score import Score
 from survtrace.metrics.scorers import Scorer, auc_scorer, brier_scorer, concordance_scorer
 
@@ -44,6 +47,8 @@ __all__ = [
     "CensoringSurvival",
     "Comparison",
     "DCalibration",
+    "DecisionCurve",
+    "ObservedExpectedRatio",
     "Score",
     "Scorer",
     "StepFunction",
@@ -73,5 +78,9 @@ __all__ = [
     "kaplan_meier_calibration",
     "mean_incidence",
     "nelson_aalen",
+    "net_benefit",
+    "net_benefit_difference",
+    "observed_expected_ratio",
     "paired_bootstrap",
+    "scaled_brier_score",
 ]

@@ -170,6 +170,23 @@ def read_horizon(horizon: float | None) -> float:
     return value
 
 
+def read_thresholds(thresholds: ArrayLike) -> Floats:
+    """Predicted probabilities from which on one acts: from 0 to below 1.
+
+    Examples
+    --------
+    >>> read_thresholds(0.2)
+    array([0.2])
+    """
+    values = np.atleast_1d(_numbers(thresholds, "thresholds"))
+    if values.ndim != 1 or not len(values) or not ((values >= 0) & (values < 1)).all():
+        raise DataError(
+            f"thresholds must be a flat sequence of numbers from 0 to below 1; got {thresholds!r}. "
+            "Pass for example thresholds=[0.05, 0.1, 0.2]."
+        )
+    return values
+
+
 def _numbers(values: ArrayLike, name: str) -> Floats:
     try:
         return real_numbers(values, name)
