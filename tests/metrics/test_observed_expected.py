@@ -67,11 +67,14 @@ def test_late_entry_is_counted_in_the_ratio_as_leaving_one_out_says():
     assert ratio.standard_error == pytest.approx(error, rel=0.03)
 
 
-def test_without_an_event_the_interval_begins_at_0_and_ends_where_wilsons_does():
-    y = {"event": [1, 0, 2, 2], "duration": [9.0, 9.0, 1.0, 2.0]}
-    ratio = observed_expected_ratio(y, np.full(4, 0.2), 3.0, cause=1)
-    assert ratio == 0
-    assert ratio.interval() == (0.0, pytest.approx(ratio.observed.interval()[1] / 0.2))
+@pytest.mark.parametrize(("horizon", "observed"), [(3.0, 0), (9.0, 1)])
+def test_if_nobody_or_everybody_had_the_event_the_interval_is_wilsons(horizon, observed):
+    y = {"event": [1, 1, 1, 1], "duration": [9.0, 9.0, 8.0, 7.0]}
+    ratio = observed_expected_ratio(y, np.full(4, 0.2), horizon)
+    assert ratio == observed / 0.2
+    assert ratio.interval() == pytest.approx(np.array(ratio.observed.interval()) / 0.2)
+    low, high = ratio.interval()
+    assert high - low > 1
 
 
 def test_a_follow_up_that_ends_early_gives_nan_and_a_warning():

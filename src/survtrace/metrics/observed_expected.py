@@ -13,7 +13,7 @@ from survtrace.errors import DataError, DataWarning, warn
 from survtrace.metrics.calibration import mean_incidence
 from survtrace.metrics.inputs import pick_cause, read_probability, read_subjects, read_times
 from survtrace.metrics.observed_incidence import observed_incidence
-from survtrace.metrics.score import Score
+from survtrace.metrics.score import AT_BOUND, Score
 
 
 class ObservedExpectedRatio(Score):
@@ -51,10 +51,14 @@ class ObservedExpectedRatio(Score):
         return ObservedExpectedRatio.of, (self.observed, self.expected)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """A confidence interval; without an event, up to the observed incidence's upper end."""
-        value = float(self)
-        if value == 0:
-            return 0.0, self.observed.interval(level)[1] / float(self.expected)
+        """A confidence interval; where nobody or everybody had the event, Wilson's of the observed.
+
+        There no error was seen, and the log scale knows none.
+        """
+        value, share = float(self), float(self.observed)
+        if share * (1 - share) < AT_BOUND:
+            low, high = self.observed.interval(level)
+            return low / float(self.expected), high / float(self.expected)
         factor = exp(float(norm.ppf((1 + level) / 2)) * self.standard_error / value)
         return value / factor, value * factor
 
