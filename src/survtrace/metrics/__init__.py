@@ -34,9 +34,10 @@ from survtrace.metrics.distribution_calibration import (
     d_calibration,
     d_calibration_incidence,
 )
-from survtrace.metrics.nonparametric import StepFunction, aalen_johansen, kaplan_meier, nelson_aalen
+from survtrace.metrics.nonparametric import aalen_johansen, kaplan_meier, nelson_aalen
 from survtrace.metrics.score import Score
 from survtrace.metrics.scorers import Scorer, auc_scorer, brier_scorer, concordance_scorer
+from survtrace.metrics.step_function import StepFunction
 
 __all__ = [
     "Bootstrap",
