@@ -163,6 +163,15 @@ def test_variances_of_tied_events_match_hand_calculation():
     np.testing.assert_allclose(nelson_aalen(TIED).variance[:, :2], aalen)
 
 
+def test_late_entry_of_a_subject_that_leaves_before_the_first_event_changes_no_variance():
+    y = random_outcome()
+    y = Outcome(y.duration + 1, y.event, y.causes)
+    entry = np.append(np.zeros(len(y)), 0.25)
+    more = Outcome(np.append(y.duration, 0.5), np.append(y.event, 0), y.causes, entry=entry)
+    for curve in CURVES:
+        np.testing.assert_allclose(curve(more).variance[..., 3:], curve(y).variance, atol=1e-15)
+
+
 @pytest.mark.parametrize("curve", CURVES)
 def test_twice_the_subjects_halve_the_variance(curve):
     y = random_outcome()

@@ -3,8 +3,8 @@
 A subject at risk has the influence (event - hazard) / n on the hazard of cause j at s. With that
 hazard the incidence F(t) moves by (1 - F(t)) b(s) + a_j(s), where b = n / (n - d) and
 a_j = S(s-) [j is the cause] - b (1 - F(s)). So a subject's influence on F(t) is A + (1 - F(t)) B:
-sums over s up to t whose terms do not depend on t. They stand still when it leaves, and until then
-those of two subjects differ by a constant, so that sums of squares need no loop over subjects.
+sums over s up to t whose terms do not depend on t, so that A A, A B and B B, summed over subjects,
+give the variance at every t.
 """
 
 from __future__ import annotations
@@ -46,11 +46,50 @@ def jackknife_variance(
     array([0.125, 0.125])
     """
     terms = _terms(table, cause, incidence, still_free)
+    if outcome.entry is None:
+        aa, ab, bb = _products_from_counts(table, terms)
+    else:
+        aa, ab, bb = _products_by_subject(outcome, table, terms)
+    free = 1 - incidence
+    return np.maximum(aa + 2 * free * ab + free**2 * bb, 0.0)
+
+
+def _terms(table: EventTable, cause: int, incidence: Floats, still_free: Floats) -> Floats:
+    """The terms a_j(s) of A and b(s) of B, shape (2, cause, time)."""
+    left = table.at_risk - table.events.sum(axis=0)
+    b = np.where(left > 0, table.at_risk / np.maximum(left, 1.0), 0.0)  # nobody left: F stays
+    a = np.tile(-b * (1 - incidence), (len(table.events), 1))
+    a[cause] += still_free
+    return np.stack([a, np.broadcast_to(b, a.shape)])
+
+
+def _products_from_counts(table: EventTable, terms: Floats) -> list[Floats]:
+    """Sum A A, A B and B B over subjects, none of whom enters late.
+
+    All who are at risk were so before and have moved alike, and their influences at s sum to 0:
+    products of different times cancel. What is left is Greenwood's formula for several causes.
+    """
+    a, b = terms
+    at_risk = table.at_risk
+    means = (terms * table.events).sum(axis=1) / at_risk
+    pairs = ((a, a, 0, 0), (a, b, 0, 1), (b, b, 1, 1))
+    return [
+        np.cumsum(((p * q * table.events).sum(axis=0) / at_risk - means[i] * means[j]) / at_risk)
+        for p, q, i, j in pairs
+    ]
+
+
+def _products_by_subject(outcome: Outcome, table: EventTable, terms: Floats) -> list[Floats]:
+    """Sum A A, A B and B B over subjects.
+
+    A and B stand still when a subject leaves. Until then they fall by the same amount for all at
+    risk, so each is an offset, known at its entry, less what all have passed.
+    """
     at_risk = np.maximum(table.at_risk, 1.0)
     passed = np.cumsum((terms * table.events).sum(axis=1) / at_risk**2, axis=-1)
     passed = np.concatenate([np.zeros((2, 1)), passed], axis=-1)  # after so many times, (2, T + 1)
-    start = _times_passed(table, outcome.entry, len(outcome))
-    end = _times_passed(table, outcome.duration, len(outcome))
+    start = np.searchsorted(table.times, np.asarray(outcome.entry), side="right")
+    end = np.searchsorted(table.times, outcome.duration, side="right")
     at_event = terms[:, outcome.event - 1, end - 1] / at_risk[end - 1] * (outcome.event > 0)
     gained = at_event - passed[:, end] + passed[:, start]
     earlier = _sum_of_earlier_rows(gained, outcome)
@@ -65,30 +104,11 @@ def jackknife_variance(
     def sum_of_products(i: int, j: int) -> Floats:
         left = so_far(end, final[i] * final[j]) - so_far(start, earlier[i] * earlier[j])
         p, q = passed[i, 1:], passed[j, 1:]
-        n = of_those_at_risk(np.ones(len(outcome)))
         crossed = p * of_those_at_risk(offset[j]) + q * of_those_at_risk(offset[i])
-        return left + p * q * n - crossed + of_those_at_risk(offset[i] * offset[j])
+        squared = p * q * of_those_at_risk(np.ones(len(outcome)))
+        return left + squared - crossed + of_those_at_risk(offset[i] * offset[j])
 
-    free = 1 - incidence
-    squares = sum_of_products(0, 0) + free**2 * sum_of_products(1, 1)
-    return np.maximum(squares + 2 * free * sum_of_products(0, 1), 0.0)
-
-
-def _terms(table: EventTable, cause: int, incidence: Floats, still_free: Floats) -> Floats:
-    """The terms a_j(s) of A and b(s) of B, shape (2, cause, time)."""
-    every = table.events.sum(axis=0)
-    left = table.at_risk - every
-    b = np.where(left > 0, table.at_risk / np.maximum(left, 1.0), 0.0)  # nobody left: F stays
-    a = np.tile(-b * (1 - incidence), (len(table.events), 1))
-    a[cause] += still_free
-    return np.stack([a, np.broadcast_to(b, a.shape)])
-
-
-def _times_passed(table: EventTable, moments: Floats | None, n_rows: int) -> NDArray[np.int64]:
-    """Count the times of the table up to each row's moment, itself included; None is 0."""
-    if moments is None:
-        return np.zeros(n_rows, dtype=np.int64)
-    return np.searchsorted(table.times, moments, side="right").astype(np.int64)
+    return [sum_of_products(i, j) for i, j in ((0, 0), (0, 1), (1, 1))]
 
 
 def _sum_of_earlier_rows(values: Floats, outcome: Outcome) -> Floats:
