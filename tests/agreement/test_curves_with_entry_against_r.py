@@ -17,7 +17,7 @@ from survtrace.metrics import (
     kaplan_meier,
     nelson_aalen,
 )
-from survtrace.metrics.nonparametric import event_table
+from survtrace.metrics.event_table import event_table
 from survtrace.tables.outcome.outcome import Outcome
 
 TABLES = json.loads((Path(__file__).parent / "r" / "entry.json").read_text())["tables"]

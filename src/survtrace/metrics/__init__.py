@@ -35,11 +35,12 @@ from survtrace.metrics.distribution_calibration import (
     d_calibration_incidence,
 )
 from survtrace.metrics.net_benefit import DecisionCurve, net_benefit, net_benefit_difference
-from survtrace.metrics.nonparametric import StepFunction, aalen_johansen, kaplan_meier, nelson_aalen
+from survtrace.metrics.nonparametric import aalen_johansen, kaplan_meier, nelson_aalen
 from survtrace.metrics.observed_expected import ObservedExpectedRatio, observed_expected_ratio
 from survtrace.metrics.scaled_brier import scaled_brier_score
 from survtrace.metrics.score import Score
 from survtrace.metrics.scorers import Scorer, auc_scorer, brier_scorer, concordance_scorer
+from survtrace.metrics.step_function import StepFunction
 
 __all__ = [
     "Bootstrap",

@@ -24,8 +24,9 @@ from survtrace.metrics.inputs import (
     read_subjects,
     read_times,
 )
-from survtrace.metrics.nonparametric import StepFunction, aalen_johansen, event_table, kaplan_meier
+from survtrace.metrics.nonparametric import aalen_johansen, kaplan_meier
 from survtrace.metrics.score import Score
+from survtrace.metrics.step_function import StepFunction
 from survtrace.tables.outcome.outcome import Outcome
 
 
@@ -188,8 +189,8 @@ def _incidence_by(time: float, outcome: Outcome, label: Any) -> tuple[float, flo
         return np.nan, np.nan, np.nan
     if time > outcome.duration.max() and kaplan_meier(outcome).values[-1] > 0:
         return np.nan, np.nan, np.nan
-    value = float(aalen_johansen(outcome, label).at(time))
-    variance = _variance(time, outcome, label)
+    curve = aalen_johansen(outcome, label)
+    value, variance = float(curve.at(time)), float(curve.standard_error(time)) ** 2
     entered = True if outcome.entry is None else outcome.entry < time
     n_seen = float((entered & ((outcome.event > 0) | (outcome.duration >= time))).sum())
     n = value * (1 - value) / variance if variance > 1e-12 else max(n_seen, 1.0)
@@ -197,24 +198,6 @@ def _incidence_by(time: float, outcome: Outcome, label: Any) -> tuple[float, flo
     centre = (value + square / (2 * n)) / (1 + square / n)
     half = np.sqrt(square * (value * (1 - value) / n + square / (4 * n**2))) / (1 + square / n)
     return value, max(0.0, centre - half), min(1.0, centre + half)
-
-
-def _variance(time: float, outcome: Outcome, label: Any) -> float:
-    """Variance of the Aalen-Johansen estimate at a time (Marubini and Valsecchi 1995)."""
-    table, curve = event_table(outcome), aalen_johansen(outcome, label)
-    until = table.times <= time
-    at_risk = np.maximum(table.at_risk[until], 1.0)  # nobody before the first entry: no events
-    of_cause = table.events[outcome.cause_number(label) - 1, until]
-    every = table.events[:, until].sum(axis=0)
-    free = kaplan_meier(outcome).before(table.times[until])
-    rest = curve.at(time) - curve.at(table.times[until])
-    left = np.maximum(at_risk - every, 1.0)  # nobody left: the rest is 0, too
-    parts = (
-        rest**2 * every / (at_risk * left)
-        + free**2 * of_cause * (at_risk - of_cause) / at_risk**3
-        - 2 * rest * free * of_cause / at_risk**2
-    )
-    return float(parts.sum())
 
 
 def _means(outcome: Outcome, predicted: Floats, times: Floats) -> Floats:

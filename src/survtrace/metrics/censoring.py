@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataError, DataWarning, SettingError, warn
+from survtrace.metrics.event_table import event_table
 from survtrace.metrics.inputs import WAY_OUT, WAY_OUT_IN_COMMAND, Floats, joined, read_outcome
-from survtrace.metrics.nonparametric import StepFunction, event_table
+from survtrace.metrics.step_function import StepFunction
 from survtrace.tables.outcome.outcome import Outcome, join_rows
 
 FLOOR = 1e-3

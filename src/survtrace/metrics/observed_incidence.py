@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from survtrace.metrics.censoring import read_weights
+from survtrace.metrics.event_table import EventTable, event_table
 from survtrace.metrics.inputs import Floats
-from survtrace.metrics.nonparametric import EventTable, event_table
 from survtrace.metrics.score import Score
 from survtrace.tables.outcome.outcome import Outcome
 

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataError, SettingError
 from survtrace.metrics import kaplan_meier
+from survtrace.metrics.event_table import event_table
 from survtrace.metrics.inputs import read_outcome
-from survtrace.metrics.nonparametric import event_table
 from survtrace.plots.style import GREY, axes_or_new, line, mark, with_legend, with_unit
 from survtrace.tables.outcome.outcome import Outcome
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from survtrace.estimator import SurvTRACE
 from survtrace.metrics import aalen_johansen, censoring_survival
 from survtrace.metrics.censoring import FEWEST_AT_RISK
-from survtrace.metrics.nonparametric import event_table
+from survtrace.metrics.event_table import event_table
 from survtrace.tables.covariates.columns import levels, numbers
 from survtrace.tables.covariates.covariates import Covariate, open_table
 from survtrace.tables.covariates.encoding import Categories, Scale
