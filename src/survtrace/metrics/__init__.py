@@ -15,6 +15,14 @@ from survtrace.metrics.calibration import (
     kaplan_meier_calibration,
     mean_incidence,
 )
+from survtrace.metrics.calibration_regression import (
+    CalibrationErrors,
+    CalibrationRegression,
+    SmoothCalibrationCurve,
+    calibration_errors,
+    calibration_intercept_slope,
+    smooth_calibration_curve,
+)
 from survtrace.metrics.censoring import CensoringSurvival, censoring_survival
 from survtrace.metrics.comparison import (
     Bootstrap,
@@ -35,17 +43,21 @@ from survtrace.metrics.distribution_calibration import (
     d_calibration_incidence,
 )
 from survtrace.metrics.nonparametric import StepFunction, aalen_johansen, kaplan_meier, nelson_aalen
+from survtrace.metrics.pseudo_values import pseudo_values
 from survtrace.metrics.score import Score
 from survtrace.metrics.scorers import Scorer, auc_scorer, brier_scorer, concordance_scorer
 
 __all__ = [
     "Bootstrap",
     "CalibrationCurve",
+    "CalibrationErrors",
+    "CalibrationRegression",
     "CensoringSurvival",
     "Comparison",
     "DCalibration",
     "Score",
     "Scorer",
+    "SmoothCalibrationCurve",
     "StepFunction",
     "aalen_johansen",
     "aalen_johansen_calibration",
@@ -58,6 +70,8 @@ __all__ = [
     "brier_score_survival",
     "brier_scorer",
     "calibration_curve",
+    "calibration_errors",
+    "calibration_intercept_slope",
     "censoring_survival",
     "compare",
     "concordance_antolini",
@@ -74,4 +88,6 @@ __all__ = [
     "mean_incidence",
     "nelson_aalen",
     "paired_bootstrap",
+    "pseudo_values",
+    "smooth_calibration_curve",
 ]
