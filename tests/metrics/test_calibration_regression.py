@@ -76,6 +76,16 @@ def test_the_joint_test_rejects_the_truth_about_as_often_as_it_says():
     assert binomtest(rejected, 150, 0.05).pvalue > 0.01
 
 
+def test_the_ici_of_the_truth_is_that_of_chance():
+    found = []
+    for seed in range(60):
+        y, truth = cohort(300, 300 + seed)
+        errors = calibration_errors(y, truth, HORIZON, cause=1)
+        found.append((errors.ici, errors.ici_by_chance))
+    seen, expected = np.mean(found, axis=0)
+    assert seen == pytest.approx(expected, rel=0.15)
+
+
 def test_the_band_holds_the_truth_and_stays_within_0_and_1():
     y, truth = cohort(3_000, 3)
     predicted = inverse(0.3 + 0.6 * cloglog(truth))

@@ -85,12 +85,15 @@ class CalibrationErrors:
         The median, and what 90 % of the subjects do not exceed.
     emax
         The largest.
+    ici_by_chance
+        The ICI to be expected of a calibrated prediction, by the noise of the curve alone.
     """
 
     ici: float
     e50: float
     e90: float
     emax: float
+    ici_by_chance: float
 
 
 def calibration_intercept_slope(
@@ -207,7 +210,13 @@ def calibration_errors(
     spline = _Spline.fit(predicted, pseudo, n_events, knots)
     error = np.abs(spline.at(predicted)[0] - predicted)
     middle, most = np.quantile(error, [0.5, 0.9])
-    return CalibrationErrors(float(error.mean()), float(middle), float(most), float(error.max()))
+    return CalibrationErrors(
+        ici=float(error.mean()),
+        e50=float(middle),
+        e90=float(most),
+        emax=float(error.max()),
+        ici_by_chance=float(np.sqrt(2 / np.pi) * spline.error_at(predicted).mean()),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,11 +253,19 @@ class _Spline:
 
     def at(self, predicted: Floats) -> tuple[Floats, Floats, Floats]:
         """The observed incidence where so much is predicted, and its 95 % interval."""
-        design = _basis(_cloglog(predicted), self.knots)
-        middle = design @ self.coefficients
-        error = np.sqrt(np.einsum("ij,jk,ik->i", design, self.covariance, design))
+        middle, error = self._linear(predicted)
         reach = norm.ppf(0.975) * error
         return _probability(middle), _probability(middle - reach), _probability(middle + reach)
+
+    def error_at(self, predicted: Floats) -> Floats:
+        """The standard error of the observed incidence, to first order."""
+        middle, error = self._linear(predicted)
+        return _slope(middle) * error
+
+    def _linear(self, predicted: Floats) -> tuple[Floats, Floats]:
+        design = _basis(_cloglog(predicted), self.knots)
+        variance = np.einsum("ij,jk,ik->i", design, self.covariance, design)
+        return design @ self.coefficients, np.sqrt(variance)
 
 
 def _basis(x: Floats, knots: Floats) -> Floats:
