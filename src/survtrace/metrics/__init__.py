@@ -15,6 +15,14 @@ from survtrace.metrics.calibration import (
     kaplan_meier_calibration,
     mean_incidence,
 )
+from survtrace.metrics.calibration_regression import (
+    CalibrationErrors,
+    CalibrationRegression,
+    SmoothCalibrationCurve,
+    calibration_errors,
+    calibration_intercept_slope,
+    smooth_calibration_curve,
+)
 from survtrace.metrics.censoring import CensoringSurvival, censoring_survival
 from survtrace.metrics.comparison import (
     Bootstrap,
@@ -37,6 +45,7 @@ from survtrace.metrics.distribution_calibration import (
 from survtrace.metrics.net_benefit import DecisionCurve, net_benefit, net_benefit_difference
 from survtrace.metrics.nonparametric import aalen_johansen, kaplan_meier, nelson_aalen
 from survtrace.metrics.observed_expected import ObservedExpectedRatio, observed_expected_ratio
+from survtrace.metrics.pseudo_values import pseudo_values
 from survtrace.metrics.scaled_brier import scaled_brier_score
 from survtrace.metrics.score import Score
 from survtrace.metrics.scorers import Scorer, auc_scorer, brier_scorer, concordance_scorer
@@ -45,6 +54,8 @@ from survtrace.metrics.step_function import StepFunction
 __all__ = [
     "Bootstrap",
     "CalibrationCurve",
+    "CalibrationErrors",
+    "CalibrationRegression",
     "CensoringSurvival",
     "Comparison",
     "DCalibration",
@@ -52,6 +63,7 @@ __all__ = [
     "ObservedExpectedRatio",
     "Score",
     "Scorer",
+    "SmoothCalibrationCurve",
     "StepFunction",
     "aalen_johansen",
     "aalen_johansen_calibration",
@@ -64,6 +76,8 @@ __all__ = [
     "brier_score_survival",
     "brier_scorer",
     "calibration_curve",
+    "calibration_errors",
+    "calibration_intercept_slope",
     "censoring_survival",
     "compare",
     "concordance_antolini",
@@ -83,5 +97,7 @@ __all__ = [
     "net_benefit_difference",
     "observed_expected_ratio",
     "paired_bootstrap",
+    "pseudo_values",
     "scaled_brier_score",
+    "smooth_calibration_curve",
 ]
