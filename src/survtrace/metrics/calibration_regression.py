@@ -265,7 +265,7 @@ class _Spline:
     def _linear(self, predicted: Floats) -> tuple[Floats, Floats]:
         design = _basis(_cloglog(predicted), self.knots)
         variance = np.einsum("ij,jk,ik->i", design, self.covariance, design)
-        return design @ self.coefficients, np.sqrt(variance)
+        return design @ self.coefficients, np.sqrt(np.maximum(variance, 0.0))  # rounding
 
 
 def _basis(x: Floats, knots: Floats) -> Floats:
