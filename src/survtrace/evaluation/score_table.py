@@ -278,7 +278,8 @@ def _at_landmark(landmark: float) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        raise DataError(f"at the landmark {landmark:g}, from which times count: {error}") from None
+        place = f"at the landmark {landmark:g}, from which times count:"
+        raise DataError(f"{place} {error}", in_command=f"{place} {error.in_command}") from None
 
 
 def _checked(horizons: ArrayLike, outcome: Outcome) -> Floats:
