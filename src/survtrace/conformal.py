@@ -27,7 +27,7 @@ CHUNK_ROWS = 16_384
 CENSORED_PER_COLUMN = 10  # fewer censored subjects than that cannot teach a coefficient
 LARGEST_SCORE = 50.0  # of a subject far from those calibrated on, so that its hazard is a number
 LARGEST_WEIGHT = 20.0
-SHARES_OF_BUDGET = 4  # one subject's weight may be this part of the misses that are allowed
+PARTS_OF_BUDGET = 4  # no subject's weight exceeds this part of the misses that are allowed
 
 
 class SurvivalLowerBound:
@@ -65,10 +65,12 @@ class SurvivalLowerBound:
     Attributes
     ----------
     incidence_ : float
-        The predicted incidence at which bounds are placed; 0 where nothing can be promised,
-        infinite where all bounds are the last time that can be told.
+        The predicted incidence at which bounds are placed, a little earlier where many are
+        censored; 0 where nothing can be promised, infinite if no event contradicts any bound.
     largest_weight_ : float
         A bound never lies where fewer than one of so many subjects is still uncensored.
+    times_ : array
+        Times at which incidences are predicted, interpolated between; no bound exceeds the last.
 
     Notes
     -----
@@ -76,13 +78,13 @@ class SurvivalLowerBound:
     (2025, arXiv:2501.04615) and Davidov et al. (ICLR 2025) use them for right-censored data, in
     place of the censoring times of everybody that Candes, Lei and Ren (JRSS B 2023) and Gui et
     al. (Biometrika 2024) need. A subject whose event at t is seen before its bound is a miss of
-    weight 1 / G(t-). The bounds are as late as these weights, plus the largest that a new subject
-    could have, allow: ``sum + largest <= (1 - level) (n + 1)``. That makes it conformal risk
-    control (Angelopoulos et al., ICLR 2024), whose expected loss is here the chance of a miss.
+    weight 1 / G(t-). A new subject's bound is as late as these weights and its own leave it:
+    ``misses + 1 / G(bound-) <= (1 - level) (n + 1)``. That is conformal risk control
+    (Angelopoulos et al., ICLR 2024) of a loss whose expectation is the chance of a miss.
 
-    Where the weight would exceed `largest_weight_`, a bound is cut off. It is then safer than
-    promised; so that others do not pay for it, the misses are also counted among those whose
-    bound is not cut off.
+    Where a weight would exceed `largest_weight_`, bounds are cut off. They are then safer than
+    promised; so that others do not pay for it, the misses must also be few enough among those
+    whose bound is not cut off.
 
     Examples
     --------
@@ -112,33 +114,23 @@ class SurvivalLowerBound:
 
         Rows that it seems to have learned from are refused, and so are rows with late entry.
         """
-        allowed = 1 - checked_level(self.level)
+        allowed = round(1 - checked_level(self.level), 12)  # 0.1, not 0.09999999999999998
         if self.censoring not in get_args(Censoring):
             raise SettingError(
                 f"censoring must be one of {get_args(Censoring)}; got {self.censoring!r}."
             )
         table, outcome = self._read(X, y)
-        budget = allowed * (len(outcome) + 1)
-        self.largest_weight_ = min(LARGEST_WEIGHT, budget / SHARES_OF_BUDGET)
         self.times_ = self._times(outcome.duration)
         self.encoding_ = getattr(self.est, "encoding_", None) or learn_encoding(
             table, infer_covariates(table)
         )
-        design, depends = self._design(table), self.censoring == "cox"
-        self.censoring_ = CensoringRegression(design, outcome, depends)
-        survival, last = cross_fit(design, outcome, depends, self.largest_weight_)
-        last, incidence = np.minimum(last, self.times_[-1]), self.predicted_incidence(table)
-        seen = self._struck(outcome) & (outcome.duration < last)
-        weight = np.divide(1.0, survival, out=np.zeros(len(outcome)), where=seen)
-        at_end = value_at(self.times_, incidence, outcome.duration)
-        at_last = value_at(self.times_, incidence, last)
-        self.misses_ = Misses(at_end, at_last, weight, allowed)
-        nobody_left = self.largest_weight_ < 1
-        self.incidence_ = 0.0 if nobody_left else float(self.misses_.allowed_incidence(1.0))
-        if self.incidence_ == 0:
+        self.misses_ = self._count_misses(table, outcome, allowed)
+        self.incidence_ = float(self.misses_.allowed_incidence(1.0))
+        if self.largest_weight_ < 1 or self.incidence_ == 0:
+            self.incidence_ = 0.0
             warn(
                 f"nothing can be promised at a level of {self.level:g} from {len(outcome)} "
-                f"subjects, and all bounds are 0: {int(np.ceil(SHARES_OF_BUDGET / allowed))} or "
+                f"subjects, and all bounds are 0: {int(np.ceil(PARTS_OF_BUDGET / allowed))} or "
                 "more are needed, and few events where none is predicted yet. Calibrate on more "
                 "subjects, or ask for a lower level.",
                 DataWarning,
@@ -161,6 +153,18 @@ class SurvivalLowerBound:
         allowed = self.misses_.allowed_incidence(weight)
         allowed[weight > self.largest_weight_] = 0.0
         return crossing_time(self.times_, self.predicted_incidence(table), allowed)
+
+    def _count_misses(self, table: Any, outcome: Outcome, allowed: float) -> Misses:
+        n, design, depends = len(outcome), self._design(table), self.censoring == "cox"
+        self.largest_weight_ = min(LARGEST_WEIGHT, allowed * (n + 1) / PARTS_OF_BUDGET)
+        self.censoring_ = CensoringRegression(design, outcome, depends)
+        survival, last = cross_fit(design, outcome, depends, self.largest_weight_)
+        last = np.minimum(last, self.times_[-1])
+        seen = self._struck(outcome) & (outcome.duration < last)
+        weight = np.divide(1.0, survival, out=np.zeros(n), where=seen)
+        incidence = self.predicted_incidence(table)
+        at_end = value_at(self.times_, incidence, outcome.duration)
+        return Misses(at_end, value_at(self.times_, incidence, last), weight, allowed)
 
     def _read(self, X: Any, y: Any) -> tuple[Any, Outcome]:
         X, outcome = read_scored(self.est, X, y)
