@@ -20,7 +20,7 @@ def inverse_softplus(log_hazard: Float[Tensor, "*shape"]) -> Float[Tensor, "*sha
     Examples
     --------
     >>> inverse_softplus(torch.tensor([-200.0, -0.3665129]))
-    tensor([-2.0000e+02,  0.0000e+00])
+    tensor([-200.,    0.])
     """
     hazard = torch.exp(log_hazard)
     far = log_hazard < -10
