@@ -11,6 +11,16 @@ export const asksNow = ({ time }) => time.now !== null;
 export const shownTime = (t) => t.toLocaleString("en",
   Math.abs(t) < 1000 ? { maximumSignificantDigits: 4 } : { maximumFractionDigits: 0 });
 export const when = ({ time }, t) => [shownTime(t), time.unit].filter(Boolean).join(" ");
+
+// The same time in years, where the unit is shorter and it comes to two years or more.
+const A_YEAR = { day: 365.25, week: 52.18, month: 12 };
+export function inYears({ time }, t) {
+  const years = t / (A_YEAR[time.unit.toLowerCase().replace(/s$/, "")] ?? Infinity);
+  if (years < 1.95) return "";
+  const rounded = Math.round(years * 2) / 2;
+  const close = Math.abs(years - rounded) < 0.02 ? "" : "about ";
+  return ` (${close}${Math.abs(years - rounded) < 0.2 ? rounded : years.toFixed(1)} years)`;
+}
 export const axisName = ({ time }) => (time.unit ? `${time.name} (${time.unit})` : time.name);
 export const capital = (words) => words.charAt(0).toUpperCase() + words.slice(1);
 
