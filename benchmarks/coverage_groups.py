@@ -13,6 +13,8 @@ from __future__ import annotations
 import json
 import sys
 from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +37,9 @@ def main() -> None:
     report: dict[str, Any] = {"subjects": N_SUBJECTS, "groups": N_GROUPS, "repeats": n_repeats}
     for kind in ("moderate", "heavy"):
         held, different = defaultdict(list), defaultdict(list)
-        for repeat in range(n_repeats):
-            rng = np.random.default_rng([21, repeat])
-            y, x = observed(N_SUBJECTS, kind, rng)
-            group, each = rng.integers(N_GROUPS, size=N_SUBJECTS), defaultdict(list)
-            for k in range(N_GROUPS):
-                part = asked(y, x).take(group == k)
-                for row in score_rows(part, too_small(part)):
-                    each[row["score"]].append(row)
+        with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+            repeats = list(pool.map(one, [kind] * n_repeats, range(n_repeats), chunksize=10))
+        for each in repeats:
             for name, scale in SCALES.items():
                 rows = each[name]
                 held[name] += [
@@ -61,6 +58,18 @@ def main() -> None:
         for name, cell in report[kind].items():
             print(f"{kind:10} {name:12}", *cell.values(), flush=True)
     RESULTS.write_text(json.dumps(report, indent=1) + "\n")
+
+
+def one(kind: str, repeat: int) -> dict[str, list[dict[str, Any]]]:
+    """Scores of each group, by name."""
+    rng, each = np.random.default_rng([21, repeat]), defaultdict(list)
+    y, x = observed(N_SUBJECTS, kind, rng)
+    group = rng.integers(N_GROUPS, size=N_SUBJECTS)
+    for k in range(N_GROUPS):
+        part = asked(y, x).take(group == k)
+        for row in score_rows(part, too_small(part)):
+            each[row["score"]].append(row)
+    return dict(each)
 
 
 def asked(y: Outcome, x: Any) -> Asked:

@@ -141,7 +141,7 @@ def _levels(name: str, series: Any) -> list[Group]:
 
 def _ordered(series: Any) -> list[str]:
     """Levels of a column whose order the user has given."""
-    kind = getattr(series.to_native(), "dtype", None)  # narwhals 1.30 does not tell pandas' order
+    kind: Any = series.to_native().dtype  # narwhals 1.30 does not tell pandas' order
     levels = kind.categories if getattr(kind, "ordered", False) else ()
     return [str(level) for level in levels]
 
