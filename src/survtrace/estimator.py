@@ -21,7 +21,7 @@ from survtrace.inference.methods import CurveMethods
 from survtrace.inference.paths import Table
 from survtrace.inference.predictor import Predictor, choose_device
 from survtrace.metrics.brier import integrated_brier_scores
-from survtrace.metrics.censoring import of_same_kind
+from survtrace.metrics.censoring import CensoringSurvival, censoring_survival, of_same_kind
 from survtrace.network.assembly import Network
 from survtrace.settings import check_settings, names_of_causes
 from survtrace.tables.covariates.encoding import Encoded, Encoding
@@ -273,6 +273,8 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
             n_folds,
             int(check_random_state(given).randint(2**31)),
         )
+        if updated.record["how"] != "none":  # scores are now weighted by the censoring there
+            self.censoring_: CensoringSurvival = censoring_survival(local.outcome)
         self.network_: Network = updated.network
         self.updates_: list[dict[str, Any]] = [*self.updates_, updated.record]
         return self

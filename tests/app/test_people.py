@@ -27,8 +27,9 @@ class Certain:
         mean = getattr(self.est, curve)(X, times, conditional_after=conditional_after)
         return 0.9 * mean, mean + 0.1 * (1 - mean)
 
-    def typicality(self, X):
-        return np.where(X["age"] > 90, 0.002, 0.5)
+    def typicality(self, X, *, reasons=False):
+        shares = np.where(X["age"] > 90, 0.002, 0.5)
+        return (shares, [("age", "stage")] * len(X)) if reasons else shares
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +125,12 @@ def test_causes_differ_in_shape_as_well_as_in_colour(page):
     assert len(colours) == drawn.count() == 4
 
 
+def test_a_whole_number_of_years_is_one_press_away(page):
+    page.get_by_role("button", name="1 year", exact=True).click()
+    expect(page.locator("#people .sentence")).to_contain_text("within 12 months relapse")
+    expect(page.locator("#horizon")).to_have_value("12")
+
+
 def test_where_all_is_rare_there_are_a_thousand_people(script):
     assert in_page(script, "m.crowd(given[0])", [[0.004, 0.0099], [0.001, 0.002]]) == 1000
     assert in_page(script, "m.crowd(given[0])", [[0.004, 0.0099], [0.001, 0.02]]) == 100
@@ -144,6 +151,7 @@ def test_a_patient_unlike_those_it_learned_from_is_told_on_screen_and_paper(page
     page.locator("#B-0").fill("95")
     words = "Patient B is unlike the patients the model learned from: only about 1 in 500 of them"
     expect(page.locator("#unlike")).to_contain_text(words)
+    expect(page.locator("#unlike")).to_contain_text("what makes it so: age and stage.")
     page.emulate_media(media="print")
     expect(page.locator(".sheet .unlike")).to_have_count(1)
     expect(page.locator(".sheet").last).to_contain_text(words)
@@ -158,7 +166,13 @@ def test_a_patient_unlike_those_it_learned_from_is_told_on_screen_and_paper(page
 
 def test_the_card_tells_whom_the_model_learned_from(page):
     page.locator("#card-box > summary").click()
-    expect(page.locator("#facts")).to_contain_text("Learned from")
-    expect(page.locator("#facts")).to_contain_text("subjects")
-    assert page.locator("#learned tbody tr").count() == 4
+    expect(page.locator("#model-card .facts")).to_contain_text("Learned from")
+    assert page.locator("#model-card .learned tbody tr").count() == 4
+    page.evaluate("window.print = () => {}")
+    page.get_by_role("button", name="Print this card").click()
+    page.emulate_media(media="print")
+    expect(page.locator("#card-sheet")).to_contain_text("Model ward 7")
+    expect(page.locator("#card-sheet")).to_be_visible()
+    expect(page.locator("#sheets")).to_be_hidden()
+    page.emulate_media(media="screen")
     assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0

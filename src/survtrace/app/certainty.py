@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from survtrace.errors import DataWarning
 from survtrace.estimator import SurvTRACE
 
 Array = NDArray[np.float64]
@@ -59,8 +61,16 @@ def typicalities(est: SurvTRACE, X: pd.DataFrame) -> list[Typicality] | None:
     """Return how usual each subject is; None where the estimator does not know."""
     if getattr(est, "typicality_", None) is None:
         return None
-    shares = est.typicality(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # the curves have warned of all of them
+        shares = est.typicality(X)
+        unlike = shares < UNLIKE
+        reasons = iter(est.typicality(X[unlike], reasons=True)[1] if unlike.any() else ())
     return [
-        Typicality.model_construct(share=float(share), unlike=bool(share < UNLIKE), because=[])
-        for share in shares
+        Typicality.model_construct(
+            share=float(share),
+            unlike=bool(is_unlike),
+            because=list(next(reasons, ())) if is_unlike else [],
+        )
+        for share, is_unlike in zip(shares, unlike, strict=True)
     ]

@@ -38,7 +38,9 @@ export function show(state) {
   const { answer } = state;
   $("summary").replaceChildren(...summary(state));
   $("unlike").replaceChildren(...answer.views.flatMap((view, s) => unlikeWords(state, view, s)).map((words) => element("li", {}, words)));
-  const words = [...answer.warnings, ...endWords(state, answer.views)];
+  // What the library warns of as a whole is said above of each patient.
+  const others = answer.warnings.filter((words) => !words.includes("unlike the patients learned from"));
+  const words = [...others, ...endWords(state, answer.views)];
   $("warnings").replaceChildren(...words.map((each) => element("li", {}, each)));
   showPeople(state);
   showStates(state);

@@ -2,7 +2,7 @@
 
 import { draw, show, viewOf } from "./answers.js";
 import { showCard } from "./card.js";
-import { asksNow, complaintOfNow, NOW, timesOf, when, windowsOf } from "./clock.js";
+import { asksNow, complaintOfNow, NOW, roundYears, timesOf, when, windowsOf } from "./clock.js";
 import { showAttention, showImportance, scoreTable } from "./details.js";
 import { $, element } from "./dom.js";
 import { patientForm, typicalPatient, unknownPatient } from "./form.js";
@@ -56,6 +56,8 @@ async function begin() {
   const far = asksNow(schema) ? time.end - time.start : time.end;
   $("horizon").max = $("horizon-slider").max = $("after").max = far;
   $("horizon-slider").step = far / 200;
+  $("years").replaceChildren(...roundYears(schema, far).map(([words, time]) =>
+    element("button", { type: "button", onclick: () => readOff(time) }, words)));
   $("horizon").value = $("horizon-slider").value = asksNow(schema) ? state.ahead : state.horizon;
   $("score-times").value = String(asksNow(schema) ? state.ahead : state.horizon);
   if (asksNow(schema)) {
@@ -196,6 +198,11 @@ function readAfter(time) {
   later();
 }
 
+function readOff(time) {
+  $("horizon").value = $("horizon-slider").value = time;
+  read(time);
+}
+
 $("horizon").addEventListener("input", () => {
   $("horizon-slider").value = $("horizon").value;
   read($("horizon").valueAsNumber);
@@ -207,6 +214,11 @@ $("horizon-slider").addEventListener("input", () => {
 });
 $("after").addEventListener("input", () => readAfter($("after").value === "" ? 0 : $("after").valueAsNumber));
 $("print").addEventListener("click", () => window.print());
+$("print-card").addEventListener("click", () => {
+  document.body.classList.add("prints-card");
+  window.print();
+});
+window.addEventListener("afterprint", () => document.body.classList.remove("prints-card"));
 $("attention-box").addEventListener("toggle", heed(async () => {
   if ($("attention-box").open) await showAttention(state);
 }));

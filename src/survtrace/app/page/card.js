@@ -16,11 +16,18 @@ export function modelWords(model) {
 const values = ({ kind, low, high, unit, levels }) => (kind === "numerical" ? `${low} to ${high} ${unit}`.trim()
   : levels.length > 8 ? `${levels.slice(0, 8).join(", ")} and ${levels.length - 8} more` : levels.join(", "));
 
-export function showCard({ model, covariates }) {
-  $("model").textContent = modelWords(model);
+const card = ({ model, covariates }) => [
+  element("dl", { class: "facts" }, ...model.facts.map(([name, words]) =>
+    element("div", {}, element("dt", {}, name), element("dd", {}, words)))),
+  element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of covariates" },
+    fillTable(element("table", { class: "learned" }), "What it asks of a patient", ["covariate", "nearly all had", "not known for"],
+      covariates.map((c) => [c.label, values(c), c.missing === null ? "–" : percent(c.missing)]))),
+];
+
+// In a sentence above, in full in a box below, and on a sheet of its own where it is printed.
+export function showCard(schema) {
+  $("model").textContent = modelWords(schema.model);
   $("model").hidden = false;
-  $("facts").replaceChildren(...model.facts.map(([name, words]) =>
-    element("div", {}, element("dt", {}, name), element("dd", {}, words))));
-  fillTable($("learned"), "What it asks of a patient", ["covariate", "nearly all had", "not known for"],
-    covariates.map((c) => [c.label, values(c), c.missing === null ? "–" : percent(c.missing)]));
+  $("model-card").replaceChildren(...card(schema));
+  $("card-sheet").replaceChildren(element("h1", {}, `Model ${schema.model.name || "without a name"}`), ...card(schema));
 }
