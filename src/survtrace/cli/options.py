@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
+from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -97,6 +98,14 @@ Ray = Annotated[
 ]
 Workers = Annotated[int, typer.Option(min=1, help="With --ray: processes that share the work.")]
 Gpu = Annotated[bool, typer.Option("--gpu", help="With --ray: a GPU for each worker.")]
+About = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TOPIC=TEXT",
+        help="What no table holds, such as dates='2004 to 2015' or place=..., for the model card "
+        "and the checklist; or a JSON or TOML file of them; repeatable.",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -299,6 +308,37 @@ def outcome_columns(est: SurvTRACE, how: TableOptions, present: Sequence[str]) -
     ids = how.ids or [str(name) for name in (fitted.get("id"),) if name in present]
     columns = replace(how, duration=found["--duration"], event=found["--event"])
     return replace(columns, entry=entry, ids=ids).outcome
+
+
+def read_about(texts: Sequence[str] | None) -> dict[str, str]:
+    """Read --about: topics with their texts, or files of them; the later ones win.
+
+    Examples
+    --------
+    >>> read_about(["dates=2004 to 2015", "place = Leiden"])
+    {'dates': '2004 to 2015', 'place': 'Leiden'}
+    """
+    from survtrace.cli.settings import read_config
+    from survtrace.settings import ABOUT_TOPICS
+
+    found: dict[str, str] = {}
+    for text in texts or ():
+        topic, equals, words = text.partition("=")
+        if equals:
+            found[topic.strip()] = words.strip()
+        elif text.endswith((".json", ".toml")):
+            found |= {key: str(value) for key, value in read_config(Path(text)).items() if value}
+        else:
+            raise SettingError(
+                f"--about takes TOPIC=TEXT, such as dates='2004 to 2015', or a JSON or TOML file; "
+                f"got {text!r}."
+            )
+    for topic in found:
+        if topic not in ABOUT_TOPICS:
+            near = get_close_matches(topic, list(ABOUT_TOPICS), n=1)
+            way_out = f"did you mean {near[0]!r}?" if near else f"they are {list(ABOUT_TOPICS)}."
+            raise SettingError(f"--about: there is no topic {topic!r}; {way_out}")
+    return found
 
 
 def read_numbers(text: str, name: str) -> list[float]:

@@ -11,7 +11,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from survtrace.estimator import SurvTRACE
-from survtrace.naming import Names, card_events, card_words
+from survtrace.naming import Names, card_events, card_words, follow_up_words
 from survtrace.persistence import load
 from survtrace.report.baselines import AALEN_JOHANSEN
 from survtrace.report.collected import Summary, collect
@@ -106,6 +106,9 @@ def render(summary: Summary, *, title: str | None = None) -> str:
         card=summary.names.card,
         card_words=card_words(summary.names),
         card_events=card_events(summary.names),
+        card_follow_up=follow_up_words(
+            summary.names.card.get("follow_up"), summary.names.time_unit
+        ),
     )
 
 
