@@ -24,6 +24,7 @@ from survtrace.metrics.calibration_regression import (
     smooth_calibration_curve,
 )
 from survtrace.metrics.censoring import CensoringSurvival, censoring_survival
+from survtrace.metrics.centre_spread import CentreSpread, centre_spread, difference_test
 from survtrace.metrics.comparison import (
     Bootstrap,
     Comparison,
@@ -57,6 +58,7 @@ __all__ = [
     "CalibrationErrors",
     "CalibrationRegression",
     "CensoringSurvival",
+    "CentreSpread",
     "Comparison",
     "DCalibration",
     "DecisionCurve",
@@ -79,6 +81,7 @@ __all__ = [
     "calibration_errors",
     "calibration_intercept_slope",
     "censoring_survival",
+    "centre_spread",
     "compare",
     "concordance_antolini",
     "concordance_cause_specific",
@@ -87,6 +90,7 @@ __all__ = [
     "corrected_t_test",
     "d_calibration",
     "d_calibration_incidence",
+    "difference_test",
     "integrated_brier_score",
     "integrated_brier_score_survival",
     "kaplan_meier",
