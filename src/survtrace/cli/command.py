@@ -13,7 +13,17 @@ from typing import Annotated
 import typer
 
 from survtrace.cli import screen
-from survtrace.cli.commands import check, describe, doctor, fit, hold_out, learn, study, use
+from survtrace.cli.commands import (
+    check,
+    describe,
+    doctor,
+    fit,
+    hold_out,
+    learn,
+    study,
+    use,
+    validate,
+)
 from survtrace.cli.commands.doctor import EXTRAS
 from survtrace.cli.commands.suggest import with_answers
 from survtrace.cli.options import Quiet
@@ -43,6 +53,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     describe.info: "survtrace info model",
     use.predict: "survtrace predict model new.csv --times 12,60 --id patient --out out.parquet",
     use.evaluate: "survtrace evaluate model model-held-out.csv --horizons 12,60",
+    validate.validate: "survtrace validate model other-hospital.csv --horizon 60 --by sex,age",
     use.explain: "survtrace explain model model-held-out.csv --out importance.csv",
     use.report: "survtrace report model model-held-out.csv --out report.html",
     use.serve: "survtrace serve model --port 8000",

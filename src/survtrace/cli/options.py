@@ -271,15 +271,22 @@ def read_subjects(
     )
 
 
-def read_scored(est: SurvTRACE, table: Path, how: TableOptions) -> tuple[pd.DataFrame, Any]:
-    """Read covariates and outcome to score a model on; drop the columns that fit left out."""
-    from survtrace.tables.files.formats import read_table
+def read_scored(
+    est: SurvTRACE, table: Path, how: TableOptions, *, keep: Sequence[str] = ()
+) -> tuple[pd.DataFrame, Any]:
+    """Read covariates and outcome to score a model on; drop the columns that fit left out.
+
+    Columns to ``keep`` stay beside the covariates, such as those that groups are made by.
+    """
+    from survtrace.tables.files.formats import read_table, require_columns
 
     frame = read_table(table, how.reading)
+    require_columns(frame.columns, list(keep))
     columns = outcome_columns(est, how, list(frame.columns))
     dropped_in_fit = est.card_.get("table", {}).get("left_out", ())
     left_out = dict.fromkeys([*columns.left_out, *(n for n in dropped_in_fit if n in frame)])
-    return read_subjects(frame, replace(columns, left_out=list(left_out)), how)
+    X, y = read_subjects(frame, replace(columns, left_out=list(left_out)), how)
+    return X.assign(**{name: frame[name] for name in keep if name not in X}), y
 
 
 def outcome_columns(est: SurvTRACE, how: TableOptions, present: Sequence[str]) -> OutcomeColumns:

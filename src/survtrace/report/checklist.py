@@ -42,7 +42,7 @@ def fill_checklist(known: Known) -> list[Entry]:
         told = [
             f"{whose}: {texts[topic]}"
             for whose, texts in (("Model", told_of_model), ("Validation", known.about))
-            if topic in texts
+            if topic is not None and topic in texts
         ]
         entries.append(Entry(item, (*found, *told), topic, topic is not None and not told))
     return entries
