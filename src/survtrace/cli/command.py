@@ -21,6 +21,7 @@ from survtrace.cli.commands import (
     hold_out,
     learn,
     study,
+    update,
     use,
     validate,
 )
@@ -56,6 +57,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     validate.validate: "survtrace validate model other-hospital.csv --horizon 60 --by sex,age",
     use.explain: "survtrace explain model model-held-out.csv --out importance.csv",
     use.report: "survtrace report model model-held-out.csv --out report.html",
+    update.update: "survtrace update model local.csv --out model-here",
     use.serve: "survtrace serve model --port 8000",
     learn.compare: f"survtrace compare patients.csv {OUTCOME} --id patient",
     learn.tune: f"survtrace tune learning_rows.parquet {OUTCOME} --trials 50 --out tuning",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from survtrace.errors import DataError, DataWarning
 from survtrace.metrics import (
+    CalibrationError,
     Score,
     auc_at,
     brier_score_at,
@@ -169,7 +170,9 @@ def _noted(function: Callable[..., Any], asked: Asked, *more: Any) -> tuple[Any,
 
 def _row(name: str, value: Any, note: str) -> dict[str, Any]:
     error, low, high = np.nan, np.nan, np.nan
+    if isinstance(value, Score | CalibrationError):
+        low, high = value.interval()
     if isinstance(value, Score):
-        error, (low, high) = value.standard_error, value.interval()
+        error = value.standard_error
     plain = {"score": name, "value": float(value), "standard_error": error}
     return {**plain, "low": low, "high": high, "note": note}

@@ -15,11 +15,14 @@ from survtrace.metrics.calibration import (
     kaplan_meier_calibration,
     mean_incidence,
 )
-from survtrace.metrics.calibration_regression import (
+from survtrace.metrics.calibration_distance import (
+    CalibrationError,
     CalibrationErrors,
+    calibration_errors,
+)
+from survtrace.metrics.calibration_regression import (
     CalibrationRegression,
     SmoothCalibrationCurve,
-    calibration_errors,
     calibration_intercept_slope,
     smooth_calibration_curve,
 )
@@ -55,6 +58,7 @@ from survtrace.metrics.step_function import StepFunction
 __all__ = [
     "Bootstrap",
     "CalibrationCurve",
+    "CalibrationError",
     "CalibrationErrors",
     "CalibrationRegression",
     "CensoringSurvival",
