@@ -134,6 +134,9 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
     card_ : dict
         When it was fitted, on how many subjects, events and missing values, and whether the fit
         was interrupted; empty for a model saved by an earlier version.
+    typicality_ : Typicality or None
+        How usual patients are among those learned from, for `typicality`; None where there were
+        fewer than 20, or for a model saved by an earlier version.
 
     Examples
     --------
@@ -292,6 +295,7 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
         self.history_ = state.history
         self.card_ = state.card
         self.entry_, self.has_start_stop_ = state.entry, state.has_start_stop
+        self.typicality_ = state.typicality
         self.network_ = state.network
         if state.error is not None:
             raise state.error
@@ -312,4 +316,5 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
             self.prediction_batch_size,
             choose_device(self.device),
             self.n_threads,
+            self.typicality_,
         )
