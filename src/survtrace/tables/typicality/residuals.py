@@ -38,16 +38,22 @@ class Residuals:
 
         Residuals of what is missing are 0.
         """
+        values, missing = self.standardise(encoding, encoded, scores)
+        residuals: Array = (values @ self.precision) / np.sqrt(np.diagonal(self.precision))
+        residuals[missing] = 0.0
+        return residuals
+
+    def standardise(
+        self, encoding: Encoding, encoded: Encoded, scores: Scores
+    ) -> tuple[Array, NDArray[np.bool_]]:
+        """Compute each dimension, filled in where missing, and where that is."""
         values = _centred(self.row, self.column, self.centre, encoding, encoded, scores)
         values /= self.scale
         missing = np.isnan(values)
-        diagonal = np.diagonal(self.precision)
         if missing.any():
             values[missing] = 0.0
             self._fill_in(values, missing)
-        residuals: Array = (values @ self.precision) / np.sqrt(diagonal)
-        residuals[missing] = 0.0
-        return residuals
+        return values, missing
 
     def _fill_in(self, values: Array, missing: NDArray[np.bool_]) -> None:
         """Put what is missing near where all that is known suggests, by turns."""

@@ -25,20 +25,21 @@ Array = NDArray[np.float64]
 UNLIKE = 0.01  # a typicality below this is called unlike the patients learned from
 FEWEST_SUBJECTS = 20  # of fewer, no share of one in a hundred can be told
 N_FOLDS = 5
+TELLING = 0.25  # share of a residual by which another covariate is named beside it
 PARTS: dict[str, Any] = {"scores": NormalScores, "pairs": PairTables, "residuals": Residuals}
 
 
 class Measures(NamedTuple):
     """What may be unusual about a subject, larger is more so.
 
-    Its most unusual value alone; the covariate farthest from what all others suggest; its rarest
-    combination of two; and the sum over all pairs. Each finds what the others miss: an
-    extreme value is lost in a sum over many pairs, and many small oddities are in no single pair.
+    Its most unusual value alone; its rarest combination of two; the covariate farthest from what
+    all others suggest; and the sum over all pairs. Each finds what the others miss: an extreme
+    value is lost in a sum over many pairs, and many small oddities are in no single pair.
     """
 
     value: Array
-    residual: Array
     pair: Array
+    residual: Array
     pairs: Array
 
 
@@ -105,22 +106,28 @@ class Typicality:
         return found
 
     def reasons(self, encoded: Encoded) -> list[tuple[str, ...]]:
-        """Name the one or two covariates that make each subject as unusual as it is."""
+        """Name the one or two covariates that make each subject as unusual as it is.
+
+        Of several reasons, each enough to be unlike, the simplest is named.
+        """
         read = self.scores.read(self.encoding, encoded)
         residuals = self.residuals.read(self.encoding, encoded, read)
+        values, _ = self.residuals.standardise(self.encoding, encoded, read)
         surprise = self.pairs.read(read.bin)
-        measures = _measures(read, residuals, surprise)
-        which = np.argmax(_levels(self.reference[:-1], measures), axis=0)
+        levels = _levels(self.reference[:-1], _measures(read, residuals, surprise))
+        enough = np.interp(-np.log(UNLIKE), *self.reference[-1][::-1])
         names = self.encoding.names.tolist()
         found = list[tuple[str, ...]]()
-        for subject, measure in enumerate(which.tolist()):
-            if measure == 0:
+        for subject, which in enumerate(np.minimum(levels, enough).argmax(axis=0).tolist()):
+            if which == 0:
                 places = [int(np.argmax(read.rarity[subject]))]
-            elif measure == 1:
-                places = self._least_expected(residuals[subject])
+            elif which == 1:
+                places = self._rarest_pair(surprise[subject])
+            elif which == 2:
+                places = self._least_expected(residuals[subject], values[subject])
             else:
-                places = self._rarest_pair(surprise[subject], of_sum=measure == 3)
-            found.append(tuple(names[place] for place in sorted(set(places))))
+                places = self._worst_of_all_pairs(surprise[subject])
+            found.append(tuple(names[place] for place in sorted(places)))
         return found
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -149,25 +156,27 @@ class Typicality:
         residuals = self.residuals.read(self.encoding, encoded, read)
         return _measures(read, residuals, self.pairs.read(read.bin))
 
-    def _least_expected(self, residuals: Array) -> list[int]:
+    def _least_expected(self, residuals: Array, values: Array) -> list[int]:
         """Find the covariate farthest from what others suggest, and the other that says so most."""
         place = int(np.argmax(np.abs(residuals)))
-        column = self.residuals.column
-        # The residual of a dimension is felt in those it goes with, to the other side.
-        together = self.residuals.precision[place] * residuals
-        together[column == column[place]] = 0.0
-        other = int(np.argmax(np.abs(together)))
-        return [int(column[place]), int(column[other])] if together[other] else [int(column[place])]
+        column, side = self.residuals.column, np.sign(residuals[place])
+        total = abs(residuals[place]) * np.sqrt(self.residuals.precision[place, place])
+        pull = side * self.residuals.precision[place] * values
+        pull[column == column[place]] = 0.0
+        other = int(np.argmax(pull))
+        both = [int(column[place]), int(column[other])]
+        return both if pull[other] > TELLING * total else both[:1]
 
-    def _rarest_pair(self, surprise: Array, *, of_sum: bool) -> list[int]:
-        """Find the two covariates of the rarest pair; of the sum, one that most pairs speak of."""
+    def _rarest_pair(self, surprise: Array) -> list[int]:
+        return [int(place) for place in self.pairs.columns[np.argmax(surprise)]]
+
+    def _worst_of_all_pairs(self, surprise: Array) -> list[int]:
+        """Find the covariate that the most unusual pairs have in common, and the worst of these."""
         columns = self.pairs.columns
-        if of_sum:
-            sums = np.zeros(len(self.encoding.columns))
-            np.add.at(sums, columns.ravel(), np.repeat(surprise, 2))
-            of_worst = (columns == np.argmax(sums)).any(axis=1)
-            surprise = np.where(of_worst, surprise, -np.inf)
-        return [int(place) for place in columns[np.argmax(surprise)]]
+        sums = np.zeros(len(self.encoding.columns))
+        np.add.at(sums, columns.ravel(), np.repeat(surprise, 2))
+        of_worst = (columns == np.argmax(sums)).any(axis=1)
+        return self._rarest_pair(np.where(of_worst, surprise, -np.inf))
 
 
 def _learn_parts(
@@ -211,8 +220,8 @@ def _take(encoded: Encoded, subjects: NDArray[np.bool_]) -> Encoded:
 def _measures(read: Scores, residuals: Array, surprise: Array) -> Measures:
     return Measures(
         read.rarity.max(axis=1, initial=0.0),
-        np.abs(residuals).max(axis=1, initial=0.0),
         surprise.max(axis=1, initial=-np.inf) if surprise.size else np.zeros(len(surprise)),
+        np.abs(residuals).max(axis=1, initial=0.0),
         surprise.sum(axis=1),
     )
 
