@@ -144,6 +144,9 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
         When it was fitted, on how many subjects, events and missing values, their follow-up, what
         ``about`` said, and whether the fit was interrupted; no value of any subject. Empty for a
         model saved by an earlier version.
+    typicality_ : Typicality or None
+        How usual patients are among those learned from, for `typicality`; None where there were
+        fewer than 20, or for a model saved by an earlier version.
     updates_ : list of dict
         What `update` did, one entry for each call: when, by how many rows and events, in which
         way, and the scores of the ways that were compared.
@@ -365,6 +368,7 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
         self.history_ = state.history
         self.card_ = state.card
         self.entry_, self.has_start_stop_ = state.entry, state.has_start_stop
+        self.typicality_ = state.typicality
         self.updates_ = []
         self.network_ = state.network
         if state.error is not None:
@@ -386,4 +390,5 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
             self.prediction_batch_size,
             choose_device(self.device),
             self.n_threads,
+            self.typicality_,
         )

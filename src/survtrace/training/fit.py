@@ -26,11 +26,13 @@ from survtrace.settings import names_of_causes
 from survtrace.tables.covariates.encoding import Encoding
 from survtrace.tables.outcome.outcome import Outcome
 from survtrace.tables.outcome.time_grid import end_follow_up
+from survtrace.tables.typicality.typicality import Typicality
 from survtrace.threads import threads
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.history import History
 from survtrace.training.loop import Plan, train
 from survtrace.training.recalibration import recalibrate
+from survtrace.training.typicality import learn_typicality
 from survtrace.training.unknown import learn_unknown
 
 OUTCOME_DEPENDENT = ("paper", "events", "stabilised")
@@ -66,6 +68,7 @@ class FittedState:
     card: dict[str, Any]
     entry: tuple[float, float, float] | None = None
     has_start_stop: bool = False
+    typicality: Typicality | None = None
     error: BaseException | None = None
 
 
@@ -267,5 +270,6 @@ def _state(
         card=model_card(cohort.counts, trained_on, about, interrupted=history.interrupted),
         entry=cohort.counts.entry,
         has_start_stop=cohort.counts.has_start_stop,
+        typicality=learn_typicality(cohort),
         error=error,
     )
