@@ -27,6 +27,7 @@ from survtrace.tables.outcome.time_grid import end_follow_up
 from survtrace.threads import threads
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.history import History
+from survtrace.training.interval import learn_interval
 from survtrace.training.loop import Plan, train
 from survtrace.training.recalibration import recalibrate
 from survtrace.training.unknown import learn_unknown
@@ -35,6 +36,7 @@ OUTCOME_DEPENDENT = ("paper", "events", "stabilised")
 NOT_IN_FINGERPRINT = (
     "cause_names",
     "checkpoint_dir",
+    "intervals",
     "max_epochs",
     "prediction_batch_size",
     "random_state",  # the seeds drawn from it are
@@ -61,6 +63,7 @@ class FittedState:
     censoring: Any
     history: pd.DataFrame
     card: dict[str, Any]
+    interval: dict[str, Any] | None = None
     entry: tuple[float, float, float] | None = None
     has_start_stop: bool = False
     error: BaseException | None = None
@@ -115,7 +118,12 @@ def fit(
             wanted = settings.ips in OUTCOME_DEPENDENT if wanted == "auto" else bool(wanted)
             if wanted and isinstance(batch_source, MemorySource):
                 recalibrate(network, batch_source)
-        return _state(network, cohort, history, broken_by)
+            interval = None
+            if settings.intervals and settings.ips == "none" and broken_by is None:
+                interval = learn_interval(
+                    network, cohort, batch_source, plan, settings.validation_fraction, base
+                )
+        return _state(network, cohort, history, interval, broken_by)
 
 
 def plan_training(settings: Any, cohort: Cohort, seeds: list[int], base: int) -> tuple[Shape, Plan]:
@@ -227,7 +235,11 @@ def model_card(counts: CohortCounts, *, interrupted: bool) -> dict[str, Any]:
 
 
 def _state(
-    network: Network, cohort: Cohort, history: History, error: BaseException | None
+    network: Network,
+    cohort: Cohort,
+    history: History,
+    interval: dict[str, Any] | None,
+    error: BaseException | None,
 ) -> FittedState:
     trained_on = cohort.trained_on
     on_grid = end_follow_up(trained_on, cohort.cuts[-1])
@@ -245,6 +257,7 @@ def _state(
         censoring=censoring_survival(trained_on),
         history=history.frame(),
         card=model_card(cohort.counts, interrupted=history.interrupted),
+        interval=interval,
         entry=cohort.counts.entry,
         has_start_stop=cohort.counts.has_start_stop,
         error=error,
