@@ -1,7 +1,7 @@
 """Intervals of a subject's incidences and survival: how far the truth may be from a prediction.
 
 On the scale log(-log(1 - incidence)) the error of a prediction has a standard deviation that grows
-with the deviation between members: ``sqrt(floor^2 + (spread * deviation)^2)``. Both numbers and
+with the deviation between members: ``sqrt(floor^2 + (spread * deviation)^2)``. Floor, spread and
 the quantiles of errors so standardised are learned for each state when an estimator is fitted
 (`training.interval`).
 
@@ -34,21 +34,23 @@ class IntervalScale:
 
     Attributes
     ----------
-    floor, spread
-        The deviation of an error that does not depend on the subject, and what the deviation
-        between members is multiplied by.
+    floor
+        The deviation of an error that does not depend on the subject, at each cut after the first.
+    spread
+        What the deviation between members is multiplied by.
     levels, quantiles
         Levels of intervals, and for each state how many such deviations cover that share.
 
     Examples
     --------
-    >>> scale = IntervalScale([0.1], [2.0], [0.5, 0.95], [[0.7, 2.0]])
-    >>> low, high = scale.bounds(np.array([[[0.2, 0.4]]]), np.array([[[0.01, 0.02]]]), level=0.95)
+    >>> scale = IntervalScale([[0.1, 0.1]], [2.0], [0.5, 0.95], [[0.7, 2.0]])
+    >>> incidence, std = np.array([[[0.0, 0.2, 0.4]]]), np.array([[[0.0, 0.01, 0.02]]])
+    >>> low, high = scale.bounds(incidence, std, level=0.95)
     >>> low.round(3).tolist(), high.round(3).tolist()
-    ([[[0.155, 0.313]]], [[[0.256, 0.5]]])
+    ([[[0.0, 0.148, 0.307]]], [[[0.0, 0.268, 0.509]]])
     """
 
-    floor: list[float]
+    floor: list[list[float]]
     spread: list[float]
     levels: list[float]
     quantiles: list[list[float]]
@@ -59,20 +61,22 @@ class IntervalScale:
 
     def bounds(self, incidence: Array, std: Array, level: float) -> tuple[Array, Array]:
         """Both ends at the cuts, shape (subject, state, cut); of the first state, of any cause."""
-        floor, spread = np.array(self.floor)[:, None], np.array(self.spread)[:, None]
-        inside = np.clip(incidence, TINY, 1 - TINY)
+        floor, spread = np.array(self.floor), np.array(self.spread)[:, None]
+        inside = np.clip(incidence[..., 1:], TINY, 1 - TINY)
         hazard = -np.log1p(-inside)
         # The deviation on the scale of log hazards, by the slope of that scale.
-        deviation = np.nan_to_num(std) / (hazard * (1 - inside))
+        deviation = np.nan_to_num(std[..., 1:]) / (hazard * (1 - inside))
         width = self._factor(level)[:, None] * np.hypot(floor, spread * deviation)
-        ends = (-np.expm1(-hazard * np.exp(sign * width)) for sign in (-1, 1))
-        low, high = (np.maximum.accumulate(end, axis=-1) for end in ends)
-        if incidence.shape[1] > 2:  # any cause has struck at least as often as each of them
-            low[:, 0] = low.max(axis=1)
-            high[:, 0] = high.max(axis=1)
-        elif incidence.shape[1] == 2:  # one cause: the same thing
-            low[:, 0], high[:, 0] = low[:, 1], high[:, 1]
+        low, high = (self._end(hazard * np.exp(sign * width)) for sign in (-1, 1))
         return np.minimum(low, incidence), np.maximum(high, incidence)
+
+    def _end(self, hazard: Array) -> Array:
+        """One end as an incidence that begins at 0, never falls, and is largest for any cause."""
+        end = np.maximum.accumulate(-np.expm1(-hazard), axis=-1)
+        if end.shape[1] == 2:  # one cause is any cause
+            end[:, 0] = end[:, 1]
+        end[:, 0] = end.max(axis=1)
+        return np.pad(end, ((0, 0), (0, 0), (1, 0)))
 
     def _factor(self, level: float) -> Array:
         """Deviations that cover a level: normal quantiles, times what was learned beside them."""
@@ -154,7 +158,8 @@ def interval_ends(
     n_members = predictor.network.shape.n_members
     std = std[..., :n_cuts] * np.sqrt(n_members / max(1, n_members - 1))
     at_cuts, at_times = mean[..., :n_cuts], mean[..., n_cuts:]
-    return tuple(
+    low, high = (
         between_cuts(at_times, at_cuts, end, cuts, points)
         for end in scale.bounds(at_cuts, std, level)
     )
+    return low, high

@@ -204,30 +204,30 @@ def log_hazards(hazard: Array) -> Array:
 def learn_scale(errors: Array, members: Array) -> dict[str, Any]:
     """Learn floor, spread and quantiles of each state from errors of single members.
 
-    ``errors`` and ``members`` have the shape (member, subject, state, interval). The mean of M
-    members is nearer to the truth than one of them, by (1 - 1 / M) of the variance between them.
+    ``errors`` and ``members`` have the shape (member, subject, state, interval). The mean of the
+    members is nearer to the truth than one of them. That is left as a margin for what none of
+    them can know: a truth that is less smooth than what a network has learned.
     """
-    n_members = len(members)
-    variance = members.var(axis=0, ddof=1) if n_members > 1 else np.zeros(members.shape[1:])
-    floors, spreads, quantiles = [], [], []
-    for state in range(errors.shape[2]):
-        error = errors[:, :, state].ravel()
-        between = np.broadcast_to(variance[:, state], errors[:, :, state].shape).ravel()
-        floor, spread = _fit_variance(error**2, between)
-        standardised = np.abs(error) / np.sqrt(floor + spread * between)
-        floors.append(float(np.sqrt(floor)))
-        spreads.append(float(np.sqrt(max(spread - (1 - 1 / n_members), 1 / n_members))))
-        quantiles.append([float(q) for q in np.quantile(standardised, LEVELS)])
-    return {"floor": floors, "spread": spreads, "levels": list(LEVELS), "quantiles": quantiles}
+    scales = [_learn_state(errors[:, :, k], members[:, :, k]) for k in range(errors.shape[2])]
+    floor, spread, quantiles = (list(part) for part in zip(*scales, strict=True))
+    return {"floor": floor, "spread": spread, "levels": list(LEVELS), "quantiles": quantiles}
 
 
-def _fit_variance(squares: Array, between: Array) -> tuple[float, float]:
-    """Fit squares by floor + spread * between, neither negative, in tenths of ``between``."""
-    order = np.argsort(between, kind="stable")
-    tenths = [part for part in np.array_split(order, 10) if len(part)]
-    y = np.array([squares[part].mean() for part in tenths])
-    x = np.array([between[part].mean() for part in tenths])
-    # Relative errors count: the intervals of those at low risk are to be right as well.
-    A = np.stack([np.ones_like(x), x], axis=1) / y[:, None]
-    floor, spread = nnls(A, np.ones_like(y))[0]
-    return max(float(floor), 1e-8), float(spread)
+def _learn_state(errors: Array, members: Array) -> tuple[list[float], float, list[float]]:
+    """Fit squared errors by floor^2 + (spread * deviation)^2, with a floor for each interval.
+
+    Least squares over tenths of the subjects, by their deviation. Relative errors count, so that
+    the intervals of those of whom members agree are right as well.
+    """
+    n_intervals = errors.shape[-1]
+    between = members.var(axis=0, ddof=1) if len(members) > 1 else np.zeros(members.shape[1:])
+    rows = []
+    for j in range(n_intervals):
+        order = np.argsort(between[:, j], kind="stable")
+        for tenth in np.array_split(order, min(10, len(order))):
+            size = max(float((errors[:, tenth, j] ** 2).mean()), SMALLEST)
+            rows.append([*(np.arange(n_intervals) == j) / size, between[tenth, j].mean() / size])
+    *floor, spread = np.sqrt(nnls(np.array(rows), np.ones(len(rows)))[0])
+    expected = np.sqrt(np.maximum(np.square(floor) + spread**2 * between, SMALLEST))
+    quantiles = np.quantile(np.abs(errors) / expected, LEVELS)
+    return [float(f) for f in floor], float(spread), [float(q) for q in quantiles]
