@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +22,9 @@ from scipy.stats import norm
 
 from survtrace.errors import SettingError
 from survtrace.inference.paths import Table
-from survtrace.inference.predictor import Predictor
+
+if TYPE_CHECKING:
+    from survtrace.inference.predictor import Predictor
 
 Array = NDArray[np.float64]
 TINY = 1e-12  # an incidence, or a step of one, below which nothing is divided by it
@@ -47,7 +49,7 @@ class IntervalScale:
     >>> incidence, std = np.array([[[0.0, 0.2, 0.4]]]), np.array([[[0.0, 0.01, 0.02]]])
     >>> low, high = scale.bounds(incidence, std, level=0.95)
     >>> low.round(3).tolist(), high.round(3).tolist()
-    ([[[0.0, 0.148, 0.307]]], [[[0.0, 0.268, 0.509]]])
+    ([[[0.0, 0.152, 0.308]]], [[[0.0, 0.26, 0.508]]])
     """
 
     floor: list[list[float]]
@@ -67,16 +69,12 @@ class IntervalScale:
         # The deviation on the scale of log hazards, by the slope of that scale.
         deviation = np.nan_to_num(std[..., 1:]) / (hazard * (1 - inside))
         width = self._factor(level)[:, None] * np.hypot(floor, spread * deviation)
-        low, high = (self._end(hazard * np.exp(sign * width)) for sign in (-1, 1))
+        low, high = (-np.expm1(-hazard * np.exp(sign * width)) for sign in (-1, 1))
+        low, high = (np.where(incidence[..., 1:] > 0, end, 0.0) for end in (low, high))
+        low, high = (np.maximum.accumulate(end, axis=-1) for end in (low, high))
+        start = np.zeros((*incidence.shape[:2], 1))
+        low, high = (np.concatenate([start, end], axis=-1) for end in (low, high))
         return np.minimum(low, incidence), np.maximum(high, incidence)
-
-    def _end(self, hazard: Array) -> Array:
-        """One end as an incidence that begins at 0, never falls, and is largest for any cause."""
-        end = np.maximum.accumulate(-np.expm1(-hazard), axis=-1)
-        if end.shape[1] == 2:  # one cause is any cause
-            end[:, 0] = end[:, 1]
-        end[:, 0] = end.max(axis=1)
-        return np.pad(end, ((0, 0), (0, 0), (1, 0)))
 
     def _factor(self, level: float) -> Array:
         """Deviations that cover a level: normal quantiles, times what was learned beside them."""
@@ -142,12 +140,12 @@ def interval_ends(
     predictor: Predictor,
     scale: IntervalScale,
     X: Table,
+    cuts: Array,
     points: Array,
     after: ArrayLike | None,
     level: float,
 ) -> tuple[Array, Array]:
     """Both ends for any cause and for each, shape (subject, state, time)."""
-    cuts = predictor.cuts
     n_cuts = len(cuts)
     asked = np.append(cuts, points)
     if points.ndim == 2:
@@ -155,11 +153,9 @@ def interval_ends(
     mean, std = predictor.curve(X, "states", asked, after=after, with_std=True)
     assert std is not None
     mean[:, 0] = 1 - mean[:, 0]
-    n_members = predictor.network.shape.n_members
-    std = std[..., :n_cuts] * np.sqrt(n_members / max(1, n_members - 1))
     at_cuts, at_times = mean[..., :n_cuts], mean[..., n_cuts:]
-    low, high = (
-        between_cuts(at_times, at_cuts, end, cuts, points)
-        for end in scale.bounds(at_cuts, std, level)
-    )
+    bounds = scale.bounds(at_cuts, std[..., :n_cuts], level)
+    low, high = (between_cuts(at_times, at_cuts, end, cuts, points) for end in bounds)
+    for end in (low, high):  # any cause has struck at least as often as each of them
+        end[:, 0] = end[:, 1] if end.shape[1] == 2 else end.max(axis=1)
     return low, high

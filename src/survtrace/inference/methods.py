@@ -62,7 +62,7 @@ class CurveMethods:
     causes_: list[Any]
     time_grid_: Array
     median_event_time_: float
-    interval_: IntervalScale | None
+    interval_: IntervalScale | None = None
 
     def _predictor(self) -> Predictor:
         """What computes the curves; an error where nothing was fitted."""
@@ -348,7 +348,7 @@ class CurveMethods:
         if isinstance(times, pd.DataFrame):
             times = align_rows(X, times, "times")
         points, outside = read_times(times, self.time_grid_, extrapolate, after)
-        ends = list(interval_ends(predictor, scale, X, points, after, level))
+        ends = list(interval_ends(predictor, scale, X, self.time_grid_, points, after, level))
         if kind == "survival":
             ends = [1 - end for end in reversed(ends)]
         ends = [end[:, states] for end in ends]

@@ -220,7 +220,7 @@ def _learn_state(errors: Array, members: Array) -> tuple[list[float], float, lis
     the intervals of those of whom members agree are right as well.
     """
     n_intervals = errors.shape[-1]
-    between = members.var(axis=0, ddof=1) if len(members) > 1 else np.zeros(members.shape[1:])
+    between = members.var(axis=0)
     rows = []
     for j in range(n_intervals):
         order = np.argsort(between[:, j], kind="stable")
