@@ -238,6 +238,12 @@ def test_with_few_events_auto_leaves_the_model_as_it_is_and_says_so(est, elsewhe
     assert est.updates_[1]["scores"] == []
 
 
+def test_durations_in_another_unit_are_asked_about(est, elsewhere):
+    X, y = elsewhere
+    with pytest.warns(DataWarning, match="same unit"):
+        est.update(X, y.assign(duration=y["duration"] / 30), how="level", n_folds=2)
+
+
 def test_events_beyond_the_time_grid_are_counted_in_a_warning(est, elsewhere):
     X, y = elsewhere
     with pytest.warns(DataWarning, match="beyond the time grid"):
