@@ -275,13 +275,21 @@ def test_a_file_updates_as_its_table_does(est, elsewhere, tmp_path):
     np.testing.assert_array_equal(incidence(other, X), incidence(est, X))
 
 
-def test_a_broken_update_leaves_the_estimator_as_it_was(est, elsewhere, monkeypatch):
-    def interrupt(*_, **__):
-        raise KeyboardInterrupt
+@pytest.mark.parametrize(
+    ("how", "broken"), [("level", "update.rescale"), ("whole", "loop.task_weights")]
+)
+def test_a_broken_update_leaves_the_estimator_as_it_was(est, elsewhere, monkeypatch, how, broken):
+    calls = []
+
+    def interrupt(*arguments, **_):
+        calls.append(arguments)
+        if how == "level" or len(calls) > 2:
+            raise KeyboardInterrupt
+        return torch.tensor([1.0, 0.0, 0.0])
 
     before = incidence(est, elsewhere[0])
-    monkeypatch.setattr("survtrace.training.update.rescale", interrupt)
+    monkeypatch.setattr(f"survtrace.training.{broken}", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        est.update(*elsewhere, how="level")
+        est.update(*elsewhere, how=how)
     np.testing.assert_array_equal(incidence(est, elsewhere[0]), before)
     assert est.updates_ == []
