@@ -1,8 +1,8 @@
 """Another hospital: what each way of updating is worth there, and which way "auto" chooses.
 
-Simulated: a model of 5,000 subjects goes to a hospital where all hazards are 1.6 times as high, the
+Simulated: a model of 3,000 subjects goes to a hospital where all hazards are 1.6 times as high, the
 effect of the stage is reversed and patients are older and sicker. It is updated by 300, 1,000 or
-5,000 local subjects and scored on 10,000 others, whose true incidences are known; a fit from
+5,000 local subjects and scored on 5,000 others, whose true incidences are known; a fit from
 scratch on the same local subjects stands beside it. With --like the new hospital is like the old
 one: nothing should be lost there. Real (--real): Rotterdam's tumor bank, then half of the German
 breast cancer trial (R's survival; recurrence or death); marrow transplantations of 1985-89, then of
@@ -19,9 +19,12 @@ from __future__ import annotations
 
 import argparse
 import copy
+import multiprocessing
+import time
 import warnings
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -39,10 +42,11 @@ from survtrace.metrics import (
     integrated_brier_score,
     observed_expected_ratio,
 )
-from survtrace.training.update import WAYS
+from survtrace.training.local_rows import read_local_rows
+from survtrace.training.update import WAYS, update_network
 
 RESULTS = Path(__file__).parent / "results" / "hospital.csv"
-N_SOURCE, N_TEST, HORIZON = 5_000, 10_000, 60.0
+N_SOURCE, N_TEST, HORIZON = 3_000, 5_000, 60.0
 SHARES = (0.25, 0.12)  # of subjects seen to have an event of each cause, at the old hospital
 HIGHER = np.log(1.6)
 
@@ -106,23 +110,26 @@ def compare(
     truth: Truth | None = None,
 ) -> list[dict[str, Any]]:
     """Update in every way, choose by auto, fit from scratch; score all on the test rows."""
-    chosen = copy.deepcopy(est).update(*local).updates_[-1]
-    rows = []
+    began = time.perf_counter()
+    chosen = copy.deepcopy(est).update(*local).updates_[-1]["how"]
+    seconds = time.perf_counter() - began
+    settings, rows = SimpleNamespace(**est.get_params()), read_local_rows(est, *local)
+    seeds, found = list(range(est.n_members)), []
     for way in WAYS:
-        updated = est if way == "none" else copy.deepcopy(est).update(*local, how=way, n_folds=2)
-        rows.append({"way": way, **score(updated, *test, horizon, truth)})
-    auto = next(row for row in rows if row["way"] == chosen["how"])
+        updated = copy.deepcopy(est)
+        updated.network_ = update_network(est.network_, rows, way, settings, seeds, base=1)
+        found.append({"way": way, **score(updated, *test, horizon, truth)})
+    auto = found[WAYS.index(chosen)]
+    found.append({**auto, "way": "auto", "chosen": chosen, "seconds": seconds})
     scratch = SurvTRACE(**{**est.get_params(), "random_state": 1}).fit(*local)
-    rows.append({**auto, "way": "auto", "chosen": chosen["how"]})
-    rows.append({"way": "scratch", **score(scratch, *test, horizon, truth)})
-    return rows
+    return [*found, {"way": "scratch", **score(scratch, *test, horizon, truth)}]
 
 
-def simulated(n_local: int, repeat: int, like: bool) -> list[dict[str, Any]]:
+def simulated(n_local: int, repeat: int, like: bool, device: str) -> list[dict[str, Any]]:
     """One repeat of the simulated hospital."""
     warnings.simplefilter("ignore")
     X, y, _ = draw_hospital(N_SOURCE, [repeat, 0], new=False)
-    est = SurvTRACE(random_state=repeat, verbose=False, device="cpu", n_threads=1).fit(X, y)
+    est = SurvTRACE(random_state=repeat, verbose=False, device=device, n_threads=1).fit(X, y)
     local_X, local_y, _ = draw_hospital(n_local, [repeat, n_local, 1], new=not like)
     test_X, test_y, truth = draw_hospital(N_TEST, [repeat, 2], new=not like)
     rows = compare(est, (local_X, local_y), (test_X, test_y), HORIZON, truth)
@@ -178,12 +185,12 @@ REAL = {
 }
 
 
-def real(place: str, repeat: int) -> list[dict[str, Any]]:
+def real(place: str, repeat: int, device: str) -> list[dict[str, Any]]:
     """One repeat of a real place: other local subjects are drawn, the others are scored."""
     warnings.simplefilter("ignore")
     tables, n_local, horizon = REAL[place]
     (X, y), (there_X, there_y) = tables()
-    est = SurvTRACE(random_state=0, verbose=False, device="cpu", n_threads=1).fit(X, y)
+    est = SurvTRACE(random_state=0, verbose=False, device=device, n_threads=1).fit(X, y)
     order = np.random.default_rng(repeat).permutation(len(there_X))
     local, test = (
         (there_X.iloc[rows].reset_index(drop=True), there_y.iloc[rows].reset_index(drop=True))
@@ -201,17 +208,20 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--like", action="store_true", help="the new hospital is like the old one")
     parser.add_argument("--real", nargs="*", choices=list(REAL), help="real places instead")
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
-    repeats = range(options.first, options.first + options.repeats)
-    tasks: list[Any] = [(n, repeat, options.like) for n in options.local for repeat in repeats]
+    repeats, device = range(options.first, options.first + options.repeats), options.device
+    tasks: list[Any] = [(n, each, options.like, device) for n in options.local for each in repeats]
     if options.real is not None:
-        tasks = [(place, repeat) for place in options.real or REAL for repeat in repeats]
-    with ProcessPoolExecutor(options.processes) as pool:
+        tasks = [(place, each, device) for place in options.real or REAL for each in repeats]
+    found = []
+    with ProcessPoolExecutor(options.processes, multiprocessing.get_context("spawn")) as pool:
         run = simulated if options.real is None else real
-        found = [row for rows in pool.map(run, *zip(*tasks, strict=True)) for row in rows]
-    table = pd.DataFrame(found)
-    table.to_csv(options.out, index=False, float_format="%.5g")
+        for done in as_completed([pool.submit(run, *task) for task in tasks]):
+            found += done.result()
+            table = pd.DataFrame(found).sort_values(["place", "local", "repeat"], kind="stable")
+            table.to_csv(options.out, index=False, float_format="%.5g")  # all that is done so far
     print(summary(table).to_string())
 
 

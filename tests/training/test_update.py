@@ -20,7 +20,7 @@ TIMES = [2.0, 5.0, 9.0]
 @pytest.fixture(scope="module")
 def fitted(draw_cohort, tiny):
     X, y = draw_cohort(300, n_causes=2)
-    settings = {**tiny, "max_epochs": 8, "lr": 0.02, "head_depth": 2}
+    settings = {**tiny, "max_epochs": 5, "lr": 0.02}
     return SurvTRACE(**settings).fit(X, y)
 
 
