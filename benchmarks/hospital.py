@@ -111,14 +111,18 @@ def compare(
 ) -> list[dict[str, Any]]:
     """Update in every way, choose by auto, fit from scratch; score all on the test rows."""
     began = time.perf_counter()
-    chosen = copy.deepcopy(est).update(*local).updates_[-1]["how"]
+    record = copy.deepcopy(est).update(*local).updates_[-1]
+    chosen = record["how"]
+    inside = {each["how"]: each for each in record["scores"]}  # cross-fitted, without test rows
     seconds = time.perf_counter() - began
     settings, rows = SimpleNamespace(**est.get_params()), read_local_rows(est, *local)
     seeds, found = list(range(est.n_members)), []
     for way in WAYS:
         updated = copy.deepcopy(est)
         updated.network_ = update_network(est.network_, rows, way, settings, seeds, base=1)
-        found.append({"way": way, **score(updated, *test, horizon, truth)})
+        known = inside.get(way, {})
+        gap = {f"inner {name}": known.get(name) for name in ("difference", "standard_error")}
+        found.append({"way": way, **score(updated, *test, horizon, truth), **gap})
     auto = found[WAYS.index(chosen)]
     found.append({**auto, "way": "auto", "chosen": chosen, "seconds": seconds})
     scratch = SurvTRACE(**{**est.get_params(), "random_state": 1}).fit(*local)
