@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 
 from survtrace import DataError, DataWarning, SettingError, SurvTRACE
 from survtrace.conformal import CensoringRegression, Misses, SurvivalLowerBound
@@ -120,7 +121,7 @@ def test_a_higher_level_gives_earlier_bounds(table):
 
 def test_few_subjects_promise_nothing(table):
     X, y, _, _ = table
-    with pytest.warns(DataWarning, match=r"from 30 subjects, and all bounds are 0: 40 or more"):
+    with pytest.warns(DataWarning, match=r"from 30 subjects, and all bounds are 0: 39 or more"):
         bound = SurvivalLowerBound(Exponential()).fit(X[:30], y[:30])
     assert bound.predict(X[:5]).tolist() == [0.0] * 5
 
@@ -153,6 +154,14 @@ def test_a_subject_alone_gets_the_bound_it_gets_in_a_table(fitted, draw_cohort, 
     assert (together <= fitted.time_grid_[-1]).all()
 
 
+def test_an_unseen_category_is_told_once(fitted, draw_cohort):
+    X, y = draw_cohort(150, 2, seed=6)
+    bound = SurvivalLowerBound(fitted, level=0.8).fit(X, y)
+    with pytest.warns(DataWarning, match="unseen token") as caught:
+        bound.predict(X.assign(sex="other"))
+    assert len(caught) == 1
+
+
 def test_learned_rows_are_refused(fitted, draw_cohort):
     with pytest.raises(DataError, match="has not learned from; the durations given are those"):
         SurvivalLowerBound(fitted).fit(*draw_cohort(200, 2, seed=5))
@@ -170,6 +179,10 @@ def test_wrong_settings_are_named(table):
     X, y, _, _ = table
     with pytest.raises(SettingError, match="level must lie between 0 and 1; got 90"):
         SurvivalLowerBound(Exponential(), 90).fit(X, y)
+    with pytest.raises(SettingError, match="level must lie between 0 and 1; got 'high'"):
+        SurvivalLowerBound(Exponential(), "high").fit(X, y)
+    with pytest.raises(NotFittedError, match="This SurvTRACE has no causes_ yet"):
+        SurvivalLowerBound(SurvTRACE()).fit(X, y)
     with pytest.raises(SettingError, match=r"censoring must be one of .* got 'km'"):
         SurvivalLowerBound(Exponential(), censoring="km").fit(X, y)
     with pytest.raises(DataError, match=r"cause must be one of the labels \[1, 2\]; got 3"):

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from survtrace.baselines.cox import PartialLikelihood, search_ridge
-from survtrace.errors import DataError, DataWarning, SettingError, warn
+from survtrace.errors import DataError, DataWarning, SettingError, keep_warnings, warn
 from survtrace.evaluation.learned_rows import looks_learned
 from survtrace.metrics.comparison import checked_level
 from survtrace.metrics.inputs import read_subjects
@@ -130,7 +130,7 @@ class SurvivalLowerBound:
             self.incidence_ = 0.0
             warn(
                 f"nothing can be promised at a level of {self.level:g} from {len(outcome)} "
-                f"subjects, and all bounds are 0: {int(np.ceil(PARTS_OF_BUDGET / allowed))} or "
+                f"subjects, and all bounds are 0: {int(np.ceil(PARTS_OF_BUDGET / allowed)) - 1} or "
                 "more are needed, and few events where none is predicted yet. Calibrate on more "
                 "subjects, or ask for a lower level.",
                 DataWarning,
@@ -199,7 +199,9 @@ class SurvivalLowerBound:
         return np.asarray(outcome.event == outcome.cause_number(self.cause))
 
     def _design(self, table: Any) -> sparse.csr_matrix:
-        return self.encoding_.encode(table).design(int(self.encoding_.first_rows[-1]))
+        with keep_warnings():  # the estimator warns of the same when it predicts
+            encoded = self.encoding_.encode(table)
+        return encoded.design(int(self.encoding_.first_rows[-1]))
 
     def predicted_incidence(self, X: Any) -> Floats:
         """The incidence at `times_` that the estimator predicts, shape (subject, time)."""

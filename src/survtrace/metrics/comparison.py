@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -98,8 +99,8 @@ def corrected_t_test(
 
 def checked_level(level: float) -> float:
     """A confidence level, strictly between 0 and 1."""
-    if not 0 < level < 1:
-        raise SettingError(f"level must lie between 0 and 1; got {level}.")
+    if not isinstance(level, Real) or not 0 < level < 1:
+        raise SettingError(f"level must lie between 0 and 1; got {level!r}.")
     return level
 
 
