@@ -46,6 +46,8 @@ def save(est: SurvTRACE, path: str | Path) -> None:
     True
     """
     state = est.network_.state_dict()
+    if bool((state["hazard_power"] == 1).all()):  # folders without it are read by every version
+        del state["hazard_power"]
     network = {f"network.{SAVED_NAMES.get(name, name)}": t for name, t in state.items()}
     arrays = {
         "time_grid": est.time_grid_,
@@ -74,6 +76,7 @@ def save(est: SurvTRACE, path: str | Path) -> None:
             "interval": None if est.interval_ is None else est.interval_.as_dict(),
             "entry": est.entry_,
             "has_start_stop": est.has_start_stop_,
+            "updates": est.updates_,
         },
         {**network, **{name: torch.from_numpy(array) for name, array in arrays.items()}},
     )
@@ -102,7 +105,7 @@ def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
     est = SurvTRACE(**note["settings"])
     est.causes_ = note["causes"]
     # Folders saved before these were known have none of them: censored, left_out, card, entry,
-    # has_start_stop, interval.
+    # has_start_stop, interval, updates.
     est.censored_ = note.get("censored", [])
     est.encoding_ = Encoding.from_dict(note["encoding"], note.get("left_out", ()))
     est._remember_names(est.encoding_)
@@ -125,10 +128,12 @@ def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
     est.interval_ = None if interval is None else IntervalScale(**interval)
     est.entry_ = None if note.get("entry") is None else tuple(note["entry"])
     est.has_start_stop_ = bool(note.get("has_start_stop", False))
+    est.updates_ = note.get("updates", [])
     network = Network(Shape.from_dict(note["shape"]))
     saved = {n.removeprefix("network."): t for n, t in tensors.items() if n.startswith("network.")}
     for name, saved_name in SAVED_NAMES.items():
         saved[name] = saved.pop(saved_name)
+    saved.setdefault("hazard_power", torch.ones(network.shape.n_causes))
     network.load_state_dict(saved)
     est.network_ = network.eval()
     return est

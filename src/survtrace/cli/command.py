@@ -13,7 +13,17 @@ from typing import Annotated
 import typer
 
 from survtrace.cli import screen
-from survtrace.cli.commands import check, describe, doctor, fit, hold_out, learn, study, use
+from survtrace.cli.commands import (
+    check,
+    describe,
+    doctor,
+    fit,
+    hold_out,
+    learn,
+    study,
+    update,
+    use,
+)
 from survtrace.cli.commands.doctor import EXTRAS
 from survtrace.cli.commands.suggest import with_answers
 from survtrace.cli.options import Quiet
@@ -45,6 +55,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     use.evaluate: "survtrace evaluate model model-held-out.csv --horizons 12,60",
     use.explain: "survtrace explain model model-held-out.csv --out importance.csv",
     use.report: "survtrace report model model-held-out.csv --out report.html",
+    update.update: "survtrace update model local.csv --out model-here",
     use.serve: "survtrace serve model --port 8000",
     learn.compare: f"survtrace compare patients.csv {OUTCOME} --id patient",
     learn.tune: f"survtrace tune learning_rows.parquet {OUTCOME} --trials 50 --out tuning",

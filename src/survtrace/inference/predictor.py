@@ -26,6 +26,7 @@ from survtrace.inference.curve_function import CurveFunction
 from survtrace.inference.paths import Table, answer_chunks, read_rows, times_of_rows
 from survtrace.inference.times import numbers_or_nan
 from survtrace.network.assembly import Network
+from survtrace.network.power import raised
 from survtrace.ops import cause_logits, find_kernel
 from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.covariates.encoding import Encoded, Encoding
@@ -141,7 +142,18 @@ class Predictor:
         after: ArrayLike | None,
         with_std: bool,
     ) -> tuple[Array, Array | None]:
-        encoded = self._encode(table)
+        return self.curve_of(self._encode(table), kind, points, cause, after, with_std)
+
+    def curve_of(
+        self,
+        encoded: Encoded,
+        kind: str,
+        points: Array,
+        cause: int | None = None,
+        after: ArrayLike | None = None,
+        with_std: bool = False,
+    ) -> tuple[Array, Array | None]:
+        """Answer as `curve` does, for subjects that are encoded."""
         n, cuts = len(encoded.rows), self.on_device(self.cuts)
         start = None if after is None else self._starts(after, n)
         at = curves.locate_times(self._points(points, n), cuts)._replace(start=start)
@@ -150,7 +162,7 @@ class Predictor:
         with torch.no_grad(), self._threads(n):
             factor = self.network.recalibration_factor
             for subjects in _cut(slice(0, n), self._batch_size()):
-                logits = self._logits(encoded, subjects)
+                logits = self._raised(self._logits(encoded, subjects))
                 write_answers(question, logits, factor, subjects, means, deviations)
         return means.array, None if deviations is None else deviations.array
 
@@ -170,6 +182,11 @@ class Predictor:
 
         self._each_part(encoded, subjects, write)
         return logits
+
+    def _raised(self, logits: Tensor) -> Tensor:
+        """Raise hazards to the powers of an update, in one thread: the bits are any number's."""
+        with threads(1):
+            return raised(logits, self.network.hazard_power)
 
     def _each_part(
         self, encoded: Encoded, subjects: slice, task: Callable[[slice, Tensor, Tensor], None]

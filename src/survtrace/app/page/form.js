@@ -1,19 +1,9 @@
 // A patient's form, built from the covariates the estimator knows.
 
 import { asksNow, NOW, nowField, shownTime } from "./clock.js";
+import { element } from "./dom.js";
 
 const LONG_LIST = 12;  // more levels than this are searched by typing
-
-export function element(name, attributes = {}, ...children) {
-  const node = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
-    else if (value === true) node.setAttribute(key, "");
-    else if (value !== false && value != null) node.setAttribute(key, value);
-  }
-  node.append(...children);
-  return node;
-}
 
 export const typicalPatient = (schema) =>
   ({ ...Object.fromEntries(schema.covariates.map((c) => [c.name, c.typical])), [NOW]: schema.time.now });

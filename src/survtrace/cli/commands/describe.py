@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from survtrace.cli import screen
+from survtrace.cli.commands.update import in_words
 from survtrace.cli.options import Json, Model
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def describe_model(est: SurvTRACE, folder: Path) -> dict[str, Any]:
         "parameters": sum(parameter.numel() for parameter in est.network_.parameters()),
         "bytes": sum(file.stat().st_size for file in folder.iterdir()),
         "settings": changed,
+        "updates": est.updates_,
     }
 
 
@@ -117,6 +119,7 @@ def _show(facts: dict[str, Any]) -> None:
         f"{facts['epochs']} epochs",
         "settings": ", ".join(f"{name}={value}" for name, value in facts["settings"].items())
         or "all at their defaults",
+        "updated": "; ".join(in_words(each) for each in facts["updates"]),
     }
     for name, text in lines.items():
         if text:
