@@ -105,6 +105,10 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
     time_unit, time_name, cause_names
         Unit of durations, a name of the clock where it is not the time since the origin of
         everybody's follow-up ("age"), and a text to show for each cause (``{1: "relapse"}``).
+    about
+        What a reader must know and no table holds, for the model card and the checklist of a
+        validation: ``{"dates": "2004 to 2015", "place": "two hospitals in Leiden"}``. The topics
+        are in the guide on validation.
     zero_duration
         "raise" refuses events at duration 0, "shift" moves them to half the smallest duration.
     checkpoint_dir
@@ -144,8 +148,12 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
     interval_ : IntervalScale or None
         What `predict_interval` knows of the errors of predictions; None where it was not learned.
     card_ : dict
-        When it was fitted, on how many subjects, events and missing values, and whether the fit
-        was interrupted; empty for a model saved by an earlier version.
+        When it was fitted, on how many subjects, events and missing values, their follow-up, what
+        ``about`` said, and whether the fit was interrupted; no value of any subject. Empty for a
+        model saved by an earlier version.
+    typicality_ : Typicality or None
+        How usual patients are among those learned from, for `typicality`; None where there were
+        fewer than 20, or for a model saved by an earlier version.
     updates_ : list of dict
         What `update` did, one entry for each call: when, by how many rows and events, in which
         way, and the scores of the ways that were compared.
@@ -195,6 +203,7 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
     time_unit: str = ""
     time_name: str | None = None
     cause_names: Mapping[Any, str] | None = None
+    about: Mapping[str, str] | None = None
     zero_duration: str = "raise"
     checkpoint_dir: str | Path | None = None
     prediction_batch_size: int | str = "auto"
@@ -369,6 +378,7 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
         self.card_ = state.card
         self.interval_ = None if state.interval is None else IntervalScale(**state.interval)
         self.entry_, self.has_start_stop_ = state.entry, state.has_start_stop
+        self.typicality_ = state.typicality
         self.updates_ = []
         self.network_ = state.network
         if state.error is not None:
@@ -390,4 +400,5 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
             self.prediction_batch_size,
             choose_device(self.device),
             self.n_threads,
+            self.typicality_,
         )

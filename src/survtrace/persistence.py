@@ -24,9 +24,11 @@ from survtrace.inference.interval import IntervalScale
 from survtrace.metrics import CensoringSurvival
 from survtrace.network.assembly import Network, Shape
 from survtrace.tables.covariates.encoding import Encoding
+from survtrace.tables.typicality.typicality import Typicality
 
 FORMAT, FORMAT_VERSION = "survtrace", 1
 NOTE, TENSORS = "estimator.json", "tensors.safetensors"
+TYPICALITY = "typicality."  # before the names of its tensors
 # Names of tensors in a folder where the network's own name differs: folders outlive renamings.
 SAVED_NAMES = {"recalibration_factor": "level"}
 
@@ -59,6 +61,9 @@ def save(est: SurvTRACE, path: str | Path) -> None:
         arrays["censoring_at_risk"] = est.censoring_.at_risk
     if est.censoring_.entered is not None:
         arrays["censoring_entered"] = est.censoring_.entered
+    if est.typicality_ is not None:
+        learned = est.typicality_.arrays().items()
+        arrays |= {f"{TYPICALITY}{name}": array for name, array in learned}
     _write_folder(
         Path(path),
         {
@@ -105,7 +110,7 @@ def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
     est = SurvTRACE(**note["settings"])
     est.causes_ = note["causes"]
     # Folders saved before these were known have none of them: censored, left_out, card, entry,
-    # has_start_stop, interval, updates.
+    # has_start_stop, interval, typicality, updates.
     est.censored_ = note.get("censored", [])
     est.encoding_ = Encoding.from_dict(note["encoding"], note.get("left_out", ()))
     est._remember_names(est.encoding_)
@@ -128,6 +133,12 @@ def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
     est.interval_ = None if interval is None else IntervalScale(**interval)
     est.entry_ = None if note.get("entry") is None else tuple(note["entry"])
     est.has_start_stop_ = bool(note.get("has_start_stop", False))
+    typicality = {
+        name.removeprefix(TYPICALITY): tensor.numpy()
+        for name, tensor in tensors.items()
+        if name.startswith(TYPICALITY)
+    }
+    est.typicality_ = Typicality.from_arrays(est.encoding_, typicality) if typicality else None
     est.updates_ = note.get("updates", [])
     network = Network(Shape.from_dict(note["shape"]))
     saved = {n.removeprefix("network."): t for n, t in tensors.items() if n.startswith("network.")}

@@ -424,6 +424,41 @@ class CurveMethods:
         means = self._curves(X, "restricted_mean", times, None, extrapolate, after, return_std)
         return (means[0][:, 0], means[1][:, 0]) if return_std else means[:, 0]
 
+    @overload
+    def typicality(self, X: Table, *, reasons: No = ...) -> Array: ...
+    @overload
+    def typicality(self, X: Table, *, reasons: Yes) -> tuple[Array, list[tuple[str, ...]]]: ...
+    def typicality(
+        self, X: Table, *, reasons: bool = False
+    ) -> Array | tuple[Array, list[tuple[str, ...]]]:
+        """Share of the patients learned from who are at least as unusual as this one, (subject,).
+
+        1 is the most usual patient, 0.001 one in a thousand; below 0.01 a prediction says that the
+        subject is unlike those learned from. A whole patient is judged: each value alone, what all
+        other covariates suggest, and combinations of two. What is missing is never unusual.
+
+        Parameters
+        ----------
+        X
+            Covariates, columns by name; or the path of a table, read in chunks.
+        reasons
+            Also return, for each subject, the names of the one or two covariates that make it as
+            unusual as it is.
+
+        Examples
+        --------
+        >>> from survtrace import SurvTRACE
+        >>> from survtrace.datasets import make_cohort
+        >>> X, y = make_cohort(300, random_state=0)
+        >>> est = SurvTRACE(n_members=2, max_epochs=2, random_state=0, verbose=False).fit(X, y)
+        >>> odd = X[:2].assign(body_mass_index=[25.0, 60.0])
+        >>> shares, why = est.typicality(odd, reasons=True)
+        >>> (shares < 0.01).tolist(), why[1]
+        ([False, True], ('body_mass_index',))
+        """
+        shares, why = self._predictor().typicality_of(X, with_reasons=reasons)
+        return (shares, why) if reasons else shares
+
     def attention(self, X: Table) -> NDArray[np.float32]:
         """Attention between covariates, (subject, layer, head, token, token), members averaged.
 
