@@ -206,8 +206,9 @@ def _at(table: pd.DataFrame, cause: Any, horizon: float) -> pd.DataFrame:
 
 
 def _each_prediction(histogram: pd.DataFrame) -> Any:
-    middle = (histogram["from"] + histogram["to"]) / 2
-    return np.repeat(middle.to_numpy(), histogram["n"].to_numpy())
+    """Predictions that give the histogram, even within each bin: drawn in other bins, no comb."""
+    bins = zip(histogram["from"], histogram["to"], histogram["n"], strict=True)
+    return np.concatenate([np.linspace(low, high, int(n) + 2)[1:-1] for low, high, n in bins])
 
 
 def _colour(validation: Validation, cause: Any) -> str:
