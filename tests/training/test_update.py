@@ -20,7 +20,7 @@ TIMES = [2.0, 5.0, 9.0]
 @pytest.fixture(scope="module")
 def fitted(draw_cohort, tiny):
     X, y = draw_cohort(300, n_causes=2)
-    settings = {**tiny, "max_epochs": 8, "lr": 0.02, "head_depth": 2}
+    settings = {**tiny, "max_epochs": 5, "lr": 0.02}
     return SurvTRACE(**settings).fit(X, y)
 
 
@@ -238,6 +238,12 @@ def test_with_few_events_auto_leaves_the_model_as_it_is_and_says_so(est, elsewhe
     assert est.updates_[1]["scores"] == []
 
 
+def test_durations_in_another_unit_are_asked_about(est, elsewhere):
+    X, y = elsewhere
+    with pytest.warns(DataWarning, match="same unit"):
+        est.update(X, y.assign(duration=y["duration"] / 30), how="level", n_folds=2)
+
+
 def test_events_beyond_the_time_grid_are_counted_in_a_warning(est, elsewhere):
     X, y = elsewhere
     with pytest.warns(DataWarning, match="beyond the time grid"):
@@ -269,13 +275,21 @@ def test_a_file_updates_as_its_table_does(est, elsewhere, tmp_path):
     np.testing.assert_array_equal(incidence(other, X), incidence(est, X))
 
 
-def test_a_broken_update_leaves_the_estimator_as_it_was(est, elsewhere, monkeypatch):
-    def interrupt(*_, **__):
-        raise KeyboardInterrupt
+@pytest.mark.parametrize(
+    ("how", "broken"), [("level", "update.rescale"), ("whole", "loop.task_weights")]
+)
+def test_a_broken_update_leaves_the_estimator_as_it_was(est, elsewhere, monkeypatch, how, broken):
+    calls = []
+
+    def interrupt(*arguments, **_):
+        calls.append(arguments)
+        if how == "level" or len(calls) > 2:
+            raise KeyboardInterrupt
+        return torch.tensor([1.0, 0.0, 0.0])
 
     before = incidence(est, elsewhere[0])
-    monkeypatch.setattr("survtrace.training.update.rescale", interrupt)
+    monkeypatch.setattr(f"survtrace.training.{broken}", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        est.update(*elsewhere, how="level")
+        est.update(*elsewhere, how=how)
     np.testing.assert_array_equal(incidence(est, elsewhere[0]), before)
     assert est.updates_ == []

@@ -26,11 +26,14 @@ from survtrace.settings import names_of_causes
 from survtrace.tables.covariates.encoding import Encoding
 from survtrace.tables.outcome.outcome import Outcome
 from survtrace.tables.outcome.time_grid import end_follow_up
+from survtrace.tables.typicality.typicality import Typicality
 from survtrace.threads import threads
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.history import History
+from survtrace.training.interval import learn_interval
 from survtrace.training.loop import Plan, train
 from survtrace.training.recalibration import recalibrate
+from survtrace.training.typicality import learn_typicality
 from survtrace.training.unknown import learn_unknown
 
 OUTCOME_DEPENDENT = ("paper", "events", "stabilised")
@@ -38,6 +41,7 @@ NOT_IN_FINGERPRINT = (
     "about",
     "cause_names",
     "checkpoint_dir",
+    "intervals",
     "max_epochs",
     "prediction_batch_size",
     "random_state",  # the seeds drawn from it are
@@ -64,8 +68,10 @@ class FittedState:
     censoring: Any
     history: pd.DataFrame
     card: dict[str, Any]
+    interval: dict[str, Any] | None = None
     entry: tuple[float, float, float] | None = None
     has_start_stop: bool = False
+    typicality: Typicality | None = None
     error: BaseException | None = None
 
 
@@ -118,7 +124,12 @@ def fit(
             wanted = settings.ips in OUTCOME_DEPENDENT if wanted == "auto" else bool(wanted)
             if wanted and isinstance(batch_source, MemorySource):
                 recalibrate(network, batch_source)
-        return _state(network, cohort, history, settings.about, broken_by)
+            interval = None
+            if settings.intervals and settings.ips == "none" and broken_by is None:
+                interval = learn_interval(
+                    network, cohort, batch_source, plan, settings.validation_fraction, base
+                )
+        return _state(network, cohort, history, settings.about, interval, broken_by)
 
 
 def plan_training(settings: Any, cohort: Cohort, seeds: list[int], base: int) -> tuple[Shape, Plan]:
@@ -247,7 +258,12 @@ def _follow_up(outcome: Outcome) -> dict[str, float | None]:
 
 
 def _state(
-    network: Network, cohort: Cohort, history: History, about: Any, error: BaseException | None
+    network: Network,
+    cohort: Cohort,
+    history: History,
+    about: Any,
+    interval: dict[str, Any] | None,
+    error: BaseException | None,
 ) -> FittedState:
     trained_on = cohort.trained_on
     on_grid = end_follow_up(trained_on, cohort.cuts[-1])
@@ -265,7 +281,9 @@ def _state(
         censoring=censoring_survival(trained_on),
         history=history.frame(),
         card=model_card(cohort.counts, trained_on, about, interrupted=history.interrupted),
+        interval=interval,
         entry=cohort.counts.entry,
         has_start_stop=cohort.counts.has_start_stop,
+        typicality=learn_typicality(cohort),
         error=error,
     )
