@@ -39,7 +39,7 @@ def certain(fitted_three, tmp_path_factory):
     fitted_three.save(folder)
     est = load(folder)
     known = Certain(fitted_three)
-    est.interval_ = est.typicality_ = True
+    est.interval_ = True
     est.predict_interval, est.typicality = known.predict_interval, known.typicality
     est.cause_names_ = {1: "relapse", 2: "death", 3: "second cancer"}
     return est
