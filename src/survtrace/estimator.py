@@ -100,6 +100,10 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
     time_unit, time_name, cause_names
         Unit of durations, a name of the clock where it is not the time since the origin of
         everybody's follow-up ("age"), and a text to show for each cause (``{1: "relapse"}``).
+    about
+        What a reader must know and no table holds, for the model card and the checklist of a
+        validation: ``{"dates": "2004 to 2015", "place": "two hospitals in Leiden"}``. The topics
+        are in the guide on validation.
     zero_duration
         "raise" refuses events at duration 0, "shift" moves them to half the smallest duration.
     checkpoint_dir
@@ -137,8 +141,9 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
     history_ : DataFrame
         Losses of each epoch and member.
     card_ : dict
-        When it was fitted, on how many subjects, events and missing values, and whether the fit
-        was interrupted; empty for a model saved by an earlier version.
+        When it was fitted, on how many subjects, events and missing values, their follow-up, what
+        ``about`` said, and whether the fit was interrupted; no value of any subject. Empty for a
+        model saved by an earlier version.
     typicality_ : Typicality or None
         How usual patients are among those learned from, for `typicality`; None where there were
         fewer than 20, or for a model saved by an earlier version.
@@ -190,6 +195,7 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
     time_unit: str = ""
     time_name: str | None = None
     cause_names: Mapping[Any, str] | None = None
+    about: Mapping[str, str] | None = None
     zero_duration: str = "raise"
     checkpoint_dir: str | Path | None = None
     prediction_batch_size: int | str = "auto"
