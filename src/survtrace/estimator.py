@@ -292,6 +292,7 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
         )
         if updated.record["how"] != "none":  # scores are now weighted by the censoring there
             self.censoring_: CensoringSurvival = censoring_survival(local.outcome)
+            self.interval_ = None  # how far predictions are off has been measured before the update
         self.network_: Network = updated.network
         self.updates_: list[dict[str, Any]] = [*self.updates_, updated.record]
         return self
