@@ -11,8 +11,7 @@ from scipy import sparse
 from survtrace.baselines.cox import PartialLikelihood, search_ridge
 from survtrace.errors import DataError, DataWarning, SettingError, keep_warnings, warn
 from survtrace.evaluation.learned_rows import looks_learned
-from survtrace.metrics.comparison import checked_level
-from survtrace.metrics.inputs import read_subjects
+from survtrace.metrics.inputs import checked_level, read_subjects
 from survtrace.tables.covariates.covariates import infer_covariates, open_table
 from survtrace.tables.covariates.encoding import learn_encoding
 from survtrace.tables.outcome.outcome import Outcome, require_same_subjects
