@@ -273,8 +273,12 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
             n_folds,
             int(check_random_state(given).randint(2**31)),
         )
-        if updated.record["how"] != "none":  # scores are now weighted by the censoring there
+        if updated.record["how"] != "none":
+            # Scores are now weighted by the censoring there. How far predictions may be from the
+            # truth there is not known: fits to simulated outcomes do not tell what an old model
+            # gets wrong at a new place.
             self.censoring_: CensoringSurvival = censoring_survival(local.outcome)
+            self.interval_ = None
         self.network_: Network = updated.network
         self.updates_: list[dict[str, Any]] = [*self.updates_, updated.record]
         return self
