@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import json
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from itertools import product
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,9 @@ def main() -> None:
         factors = np.exp(spread * np.random.default_rng(1).normal(size=2000))
         truths = np.array([ratio_of(x, factor) for factor in factors])
         mean = float(np.exp(np.log(truths).mean()))
-        rows = [one(n_centres, spread, np.random.default_rng([5, i])) for i in range(n_repeats)]
+        asked = ([n_centres] * n_repeats, [spread] * n_repeats, range(n_repeats))
+        with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+            rows = list(pool.map(one, *asked, chunksize=10))
         cells.append({"centres": n_centres, "spread": spread, **summarised(rows, mean, truths)})
         print(cells[-1], flush=True)
     report = {"subjects of a centre": N_SUBJECTS, "repeats": n_repeats, "cells": cells}
@@ -47,8 +51,9 @@ def ratio_of(x: Any, factor: float) -> float:
     return float(incidence(x, EFFECT, MONTHS / factor).mean() / incidence(x, EFFECT, MONTHS).mean())
 
 
-def one(n_centres: int, spread: float, rng: np.random.Generator) -> Any:
+def one(n_centres: int, spread: float, repeat: int) -> Any:
     """The spread between centres, and the p-value of the test that there is none."""
+    rng = np.random.default_rng([5, repeat])
     factors = np.exp(spread * rng.normal(size=n_centres))
     ratios = [scored(factor, rng) for factor in factors]
     errors = [ratio.standard_error for ratio in ratios]

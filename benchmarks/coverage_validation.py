@@ -14,6 +14,8 @@ import json
 import sys
 import warnings
 from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -46,19 +48,29 @@ def main() -> None:
     truth |= distances(x) | {"intercept, calibrated": 0.0, "slope, calibrated": 1.0}
     report: dict[str, Any] = {"subjects": N_SUBJECTS, "repeats": n_repeats, "truth": truth}
     for kind in CENSORED_BY:
-        found, censored = defaultdict(list), []
-        for repeat in range(n_repeats):
-            y, x = observed(N_SUBJECTS, kind, np.random.default_rng([14, repeat]))
-            censored.append(np.mean((y.event == 0) & (y.duration <= HORIZON)))
-            each = scores(y, x) | (calibration(y, x) if y.entry is None else {})
-            for name, score in each.items():
-                error = getattr(score, "standard_error", np.nan)
-                found[name].append((float(score), error, *score.interval()))
+        found = defaultdict(list)
+        with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+            repeats = list(pool.map(one, [kind] * n_repeats, range(n_repeats), chunksize=10))
+        censored = [share for share, _ in repeats]
+        for _, each in repeats:
+            for name, row in each.items():
+                found[name].append(row)
         cells = {name: summarised(rows, truth[name]) for name, rows in found.items()}
         report[kind] = {"censored_by_horizon": round(float(np.mean(censored)), 3), **cells}
         for name, cell in cells.items():
-            print(f"{kind:12} {name:42} {truth[name]:8.4f}", *cell.values())
+            print(f"{kind:12} {name:42} {truth[name]:8.4f}", *cell.values(), flush=True)
     RESULTS.write_text(json.dumps(report, indent=1) + "\n")
+
+
+def one(kind: str, repeat: int) -> tuple[float, dict[str, Any]]:
+    """The share censored; value, standard error and interval of each score."""
+    y, x = observed(N_SUBJECTS, kind, np.random.default_rng([14, repeat]))
+    each = scores(y, x) | (calibration(y, x) if y.entry is None else {})
+    rows = {
+        name: (float(score), getattr(score, "standard_error", np.nan), *score.interval())
+        for name, score in each.items()
+    }
+    return float(np.mean((y.event == 0) & (y.duration <= HORIZON))), rows
 
 
 def latent(n: int, rng: np.random.Generator) -> tuple[Any, Any, Any]:

@@ -13,6 +13,7 @@ from survtrace.persistence import load  # noqa: E402
 pytestmark = pytest.mark.xdist_group("browser")
 expect = playwright.expect
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+on_both = pytest.mark.parametrize("page", [DESK, PHONE], ids=["desk", "phone"], indirect=True)
 
 
 class Certain:
@@ -51,9 +52,9 @@ def address(serve_app, certain):
         yield url
 
 
-@pytest.fixture(params=[DESK, PHONE], ids=["desk", "phone"])
+@pytest.fixture
 def page(request, browser, address):
-    page = browser.new_page(viewport=request.param)
+    page = browser.new_page(viewport=getattr(request, "param", DESK))
     page.goto(address)
     expect(page.locator("#summary")).to_contain_text("event-free")
     yield page
@@ -145,6 +146,7 @@ def test_bands_and_table_are_the_intervals(page):
     assert "\u00b1" not in page.locator("#table").inner_text()
 
 
+@on_both
 def test_a_patient_unlike_those_it_learned_from_is_told_on_screen_and_paper(page):
     expect(page.locator("#unlike")).to_be_hidden()
     page.get_by_role("button", name="Compare with patient B").click()
@@ -152,6 +154,7 @@ def test_a_patient_unlike_those_it_learned_from_is_told_on_screen_and_paper(page
     words = "Patient B is unlike the patients the model learned from: only about 1 in 500 of them"
     expect(page.locator("#unlike")).to_contain_text(words)
     expect(page.locator("#unlike")).to_contain_text("what makes it so: age and stage.")
+    expect(page.locator(".patient.b .field.odd")).to_have_count(2)
     page.emulate_media(media="print")
     expect(page.locator(".sheet .unlike")).to_have_count(1)
     expect(page.locator(".sheet").last).to_contain_text(words)
@@ -164,6 +167,7 @@ def test_a_patient_unlike_those_it_learned_from_is_told_on_screen_and_paper(page
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 2
 
 
+@on_both
 def test_the_card_tells_whom_the_model_learned_from(page):
     page.locator("#card-box > summary").click()
     expect(page.locator("#model-card .facts")).to_contain_text("Learned from")

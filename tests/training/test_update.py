@@ -148,6 +148,26 @@ def test_auto_compares_all_ways_and_takes_a_better_one(auto):
     assert json.loads(json.dumps(record)) == record
 
 
+def test_intervals_of_the_old_place_are_forgotten(draw_cohort, tiny, elsewhere, tmp_path):
+    settings = {**tiny, "intervals": True, "max_epochs": 1}
+    est = SurvTRACE(**settings).fit(*draw_cohort(300, n_causes=2))
+    assert est.update(*elsewhere, how="none", n_folds=2).interval_ is not None
+    assert est.update(*elsewhere, how="level", n_folds=2).interval_ is None
+    with pytest.raises(SettingError, match="not known after an update"):
+        est.predict_interval(elsewhere[0], TIMES)
+
+
+def test_patients_are_unlike_those_of_whom_covariates_were_learned(est, elsewhere):
+    X, y = elsewhere
+    older = X.assign(age=X["age"] + 45)
+    with pytest.warns(DataWarning, match="age"):
+        est.update(older, y, how="level", n_folds=2)
+    assert (est.typicality(older) < 0.01).mean() > 0.5
+    with pytest.warns(DataWarning, match="age"):
+        est.update(older, y, how="heads", n_folds=2)
+    assert (est.typicality(older) < 0.01).mean() < 0.1
+
+
 def test_the_same_seed_gives_the_same_update(fitted, auto, elsewhere):
     again = copy.deepcopy(fitted).update(*elsewhere, how=auto.updates_[0]["how"], n_folds=2)
     np.testing.assert_array_equal(incidence(again, elsewhere[0]), incidence(auto, elsewhere[0]))

@@ -23,6 +23,7 @@ from survtrace.cli.commands import (
     study,
     update,
     use,
+    validate,
 )
 from survtrace.cli.commands.doctor import EXTRAS
 from survtrace.cli.commands.suggest import with_answers
@@ -53,6 +54,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     describe.info: "survtrace info model",
     use.predict: "survtrace predict model new.csv --times 12,60 --id patient --out out.parquet",
     use.evaluate: "survtrace evaluate model model-held-out.csv --horizons 12,60",
+    validate.validate: "survtrace validate model other-hospital.csv --horizon 60 --by sex,age",
     use.explain: "survtrace explain model model-held-out.csv --out importance.csv",
     use.report: "survtrace report model model-held-out.csv --out report.html",
     update.update: "survtrace update model local.csv --out model-here",

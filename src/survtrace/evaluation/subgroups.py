@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from survtrace.errors import DataError
 from survtrace.tables.covariates.covariates import kind_of, nearest, open_table
 
+Floats = NDArray[np.float64]
 FEW_VALUES = 5  # a number with so few distinct values is a code: each is a group
 MOST_GROUPS = 50  # a text with more levels names subjects, not groups
+MOST_MOVED = 0.02
 MISSING = "missing"
 
 
@@ -51,7 +53,7 @@ def read_groups(
     >>> table = {"age": [40.0, 50, 55, 60, 70, 80], "sex": ["f", "m", "f", "m", None, "f"]}
     >>> [(group.name, int(group.rows.sum())) for group in read_groups(table, ["age", "sex"])]
     ... # doctest: +NORMALIZE_WHITESPACE
-    [('below 53.3', 2), ('53.3 to below 63.3', 2), ('63.3 or more', 2),
+    [('below 55', 2), ('55 to below 70', 2), ('70 or more', 2),
      ('f', 3), ('m', 2), ('missing', 1)]
     """
     frame, groups, cuts = open_table(table), [], dict(cuts or {})
@@ -132,8 +134,16 @@ def _levels(name: str, series: Any) -> list[Group]:
     distinct = dict(zip(texts, values, strict=True))
     is_missing = distinct.pop(MISSING, MISSING) is not MISSING
     names = sorted(distinct, key=lambda text: _order(distinct[text]))
+    names = [level for level in _ordered(series) if level in distinct] or names
     names += [MISSING] if is_missing else []
     return [Group(name, text, np.asarray(texts == text, dtype=bool)) for text in names]
+
+
+def _ordered(series: Any) -> list[str]:
+    """Levels of a column whose order the user has given."""
+    kind: Any = series.to_native().dtype  # narwhals 1.30 does not tell pandas' order
+    levels = kind.categories if getattr(kind, "ordered", False) else ()
+    return [str(level) for level in levels]
 
 
 def _text(value: Any) -> str:
@@ -152,17 +162,35 @@ def _order(value: Any) -> tuple[int, float, str]:
         return 1, 0.0, str(value)
 
 
-def _between(name: str, numbers: Any, cuts: Sequence[float] | None) -> list[Group]:
+def _between(name: str, numbers: Floats, cuts: Sequence[float] | None) -> list[Group]:
     """Numbers below, between and from the cuts on; by default thirds."""
     known = ~np.isnan(numbers)
-    edges = np.quantile(numbers[known], [1 / 3, 2 / 3]) if cuts is None else np.asarray(cuts, float)
-    edges = np.unique(edges)
+    edges = _thirds(numbers[known]) if cuts is None else np.unique(np.asarray(cuts, float))
     if not len(edges) or not np.isfinite(edges).all():
         raise DataError(f"cuts must be finite numbers; got {cuts!r} for {name!r}.")
     number = np.searchsorted(edges, numbers, side="right")
-    shown = [f"{edge:.3g}" for edge in edges]
+    shown = [np.format_float_positional(edge, trim="-") for edge in edges]
     names = [f"below {shown[0]}"]
     names += [f"{low} to below {high}" for low, high in pairwise(shown)]
     names += [f"{shown[-1]} or more"]
     groups = [Group(name, text, known & (number == k)) for k, text in enumerate(names)]
     return [*groups, Group(name, MISSING, ~known)] if not known.all() else groups
+
+
+def _thirds(numbers: Floats) -> Floats:
+    """Cuts into thirds, with as few digits as move at most 2 % of the subjects.
+
+    If more than a third have the smallest number, there are fewer cuts, and at least one.
+    """
+    edges = np.unique(np.quantile(numbers, [1 / 3, 2 / 3], method="higher"))
+    edges = edges[edges > numbers.min()]
+    if not len(edges):
+        edges = numbers[numbers > numbers.min()].min(keepdims=True)
+    below = (numbers[:, np.newaxis] < edges).mean(axis=0)
+    for digits in range(2, 17):
+        texts = [np.format_float_positional(x, digits, fractional=False) for x in edges]
+        rounded = np.array([float(text) for text in texts])
+        moved = (numbers[:, np.newaxis] < rounded).mean(axis=0) - below
+        if np.abs(moved).max() <= MOST_MOVED:
+            return rounded
+    return edges

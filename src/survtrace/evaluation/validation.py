@@ -215,7 +215,7 @@ def _frames(
             part, label = asked.take(group.rows), {"column": group.column, "group": group.name}
             refused = too_small(part)
             if refused:
-                small.append(f"{group.column} {group.name}")
+                small.append(f"{group.column} = {group.name}")
             size = {"n": len(part.outcome), "events": part.n_events}
             rows["groups"] += [
                 {**label, **here, **size, **row} for row in score_rows(part, refused)

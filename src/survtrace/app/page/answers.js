@@ -38,6 +38,7 @@ export function show(state) {
   const { answer } = state;
   $("summary").replaceChildren(...summary(state));
   $("unlike").replaceChildren(...answer.views.flatMap((view, s) => unlikeWords(state, view, s)).map((words) => element("li", {}, words)));
+  answer.views.forEach(({ typicality }, s) => state.forms[letters(state)[s]].markOdd(typicality?.because ?? []));
   // What the library warns of as a whole is said above of each patient.
   const others = answer.warnings.filter((words) => !words.includes("unlike the patients learned from"));
   const words = [...others, ...endWords(state, answer.views)];

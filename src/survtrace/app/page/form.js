@@ -20,7 +20,9 @@ export function patientForm(schema, letter, values, onchange) {
     element("legend", {}, legend), ...fields.map((f) => f.node));
   return {
     node: form,
-    // Marks what differs from another patient, and says what is wrong with the first value that cannot be read.
+    // Marks what differs from another patient and what makes one unlike those learned from, and
+    // says what is wrong with the first value that cannot be read.
+    markOdd: (names) => fields.forEach((f) => f.node.classList.toggle("odd", names.includes(f.name))),
     compare: (other) => fields.forEach((f) => f.compare(other)),
     unreadable: () => fields.find((f) => f.unreadable())?.complaint,
   };
@@ -60,7 +62,7 @@ function field(covariate, id, values, onchange) {
   });
   show();
   return {
-    node,
+    node, name,
     complaint: covariate.required ? `${label} must be a number; got none. Type one.`
       : numerical ? `${label} must be a number; got none. Type one, or tick unknown.`
       : `${label} must be one of its ${covariate.levels.length} categories. Choose one from the list, or tick unknown.`,

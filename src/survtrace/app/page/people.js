@@ -72,7 +72,7 @@ let drawn = 0;
 export function iconArray({ people, total, say }) {
   const columns = total > 100 ? 40 : 10, rows = total / columns, prefix = `person-${drawn += 1}`;
   const width = columns * CELL.width, height = rows * CELL.height;
-  const figure = svg("svg", { class: "icons", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": say });
+  const figure = svg("svg", { class: total > 100 ? "icons crowd" : "icons", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": say });
   const causes = people.slice(1), kinds = [...causes.flatMap((n, k) => Array(n).fill(k)), ...Array(people[0]).fill(-1)];
   figure.append(svg("defs", {}, ...[...new Set(kinds)].map((k) => person(k, { id: `${prefix}-${k}` }))));
   kinds.forEach((k, i) => figure.append(svg("use", {

@@ -13,13 +13,13 @@ const LIMITS = "What a statistical model learned from one cohort, not what will 
 export function sheet({ schema, letter, values, view, causes, states, people, notes, rows, level }) {
   const asked = [...(asksNow(schema) ? [nowField(schema)] : []), ...schema.covariates];
   const shown = (covariate) => (values[covariate.name] === null ? "unknown"
-    : [values[covariate.name], covariate.unit].filter(Boolean).join(" "));
+    : `${values[covariate.name]} ${covariate.unit}`.trim());
   const outside = ({ name, low, high }) => low !== null && values[name] !== null && (values[name] < low || values[name] > high);
   const given = asksNow(schema) ? ` From ${schema.time.name} ${when(schema, view.after)} on, event-free until then.`
     : view.after > 0 ? ` Known to be event-free until ${when(schema, view.after)}.` : "";
   const unusual = schema.covariates.some(outside)
     ? ["Unusual: outside the range of nearly all subjects the model learned from; the curves are a guess there."] : [];
-  const count = asked.length, crowded = count > 60 ? "very many" : count > 20 ? "many" : "";
+  const count = asked.length, crowded = count > 110 ? "most very many" : count > 60 ? "very many" : count > 20 ? "many" : "";
   const ends = level ? ` (${shownTime(100 * level)} % interval)` : "";
   return element("article", { class: `sheet ${crowded}` },
     element("h1", {}, letter ? `Predicted risks of patient ${letter}` : "Predicted risks"),
