@@ -25,14 +25,14 @@ from survtrace.training.cross_fitting import (
 )
 from survtrace.training.fine_tuning import fine_tune
 from survtrace.training.local_rows import LocalRows
-from survtrace.training.rescaling import rescale
+from survtrace.training.rescaling import events_ratio, rescale
 
 # Ways of updating, the simpler first.
 WAYS = ("none", "level", "slope", "heads", "whole")
 TRAINED = ("heads", "whole")
 # Events in all without which nothing is compared, and without which "auto" does not train.
 ENOUGH_TO_COMPARE, ENOUGH_TO_TRAIN = 10, 50
-STRANGE_FACTOR = 5.0  # a level so far off is rather another unit of time than another hospital
+STRANGE_RATIO = 5.0  # a level so far off is rather another unit of time than another hospital
 
 
 class Updated(NamedTuple):
@@ -66,6 +66,7 @@ def update(
     # What "unknown" means is learned at the end alone: it takes longer than the rest.
     on_folds = SimpleNamespace(**{**vars(settings), "unknown_steps": 0, "verbose": False})
     scores, chosen = list[dict[str, Any]](), how
+    _warn_of_strange_level(network, local)
     questions = ask(outcome, float(local.cuts[-1])) if n_events >= ENOUGH_TO_COMPARE else []
     if questions:
         folds = draw_folds(outcome, n_folds, base)
@@ -148,6 +149,19 @@ def _record(
         "n_folds": n_folds if scores else None,
         "scores": list(scores),
     }
+
+
+def _warn_of_strange_level(network: Network, local: LocalRows) -> None:
+    """Warn of a level so far off that the unit of durations may be another one."""
+    cohort = local.cohort(0.5, [0])
+    assert isinstance(cohort.store, dict)
+    ratio = events_ratio(network, cohort.layout.tensors(cohort.store).to(network.device))
+    if not 1 / STRANGE_RATIO < ratio < STRANGE_RATIO:
+        warn(
+            f"the new place has {ratio:.2g} times the events that the model expects there. Are "
+            "durations in the same unit, and events the same?",
+            DataWarning,
+        )
 
 
 def _warn_of_few_events(n_events: int) -> None:
