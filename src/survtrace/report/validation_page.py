@@ -10,9 +10,9 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from survtrace.estimator import SurvTRACE
+from survtrace.model_card import card_facts, card_markdown
 from survtrace.naming import card_words
 from survtrace.persistence import load
-from survtrace.report.card import card_facts, card_markdown
 from survtrace.report.checklist import as_markdown
 from survtrace.report.drawing import Image
 from survtrace.report.formatting import environment

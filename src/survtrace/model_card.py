@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from survtrace.estimator import SurvTRACE
-from survtrace.naming import Names, card_events, follow_up_words, names_of
-from survtrace.report.checklist_facts import listed
+from survtrace.naming import Names, card_events, follow_up_words, listed, names_of
 
 NOT_FOR = (
     "Decisions about a person without a professional's judgement, or where the model has not been "
