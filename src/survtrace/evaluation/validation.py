@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataWarning, warn
+from survtrace.errors import DataError, DataWarning, warn
 from survtrace.evaluation.learned_rows import warn_of_learned_rows
 from survtrace.evaluation.score_table import checked_horizons, default_horizons
 from survtrace.evaluation.subgroups import Group, group_columns, read_groups
@@ -20,6 +20,7 @@ from survtrace.evaluation.validation_scores import (
     Asked,
     calibration_rows,
     decision_rows,
+    noted,
     score_rows,
     too_small,
 )
@@ -175,12 +176,13 @@ def validate(
     unknown = set(group_columns(by, centre)) - set(getattr(est, "feature_names_in_", table.columns))
     table = table.drop(list(unknown))
     if landmark is not None:
-        [landmark] = read_landmarks(landmark, outcome).tolist()
+        landmark = _one_landmark(landmark, outcome)
         rows, outcome = after_landmark(outcome, landmark)
         table = table[rows.tolist(), :]
         groups = [group._replace(rows=group.rows[rows]) for group in groups]
     read_subjects(outcome, "a validation without a landmark")
     chosen = default_horizons(outcome) if horizons is None else checked_horizons(horizons, outcome)
+    chosen = np.unique(chosen)
     known = {} if landmark is None else {"conditional_after": landmark}
     incidence = est.predict_cumulative_incidence(
         table.to_native(), chosen + (landmark or 0.0), **known
@@ -193,6 +195,15 @@ def validate(
         tuple(est.causes_), tuple(chosen.tolist()), landmark, name, **frames,
         differences=_differences(frames["groups"]), spread=spread,
     )  # fmt: skip
+
+
+def _one_landmark(landmark: Any, outcome: Outcome) -> float:
+    landmarks = read_landmarks(landmark, outcome).tolist()
+    if len(landmarks) > 1:
+        raise DataError(
+            f"a validation has one landmark; got {landmarks}. Validate at each of them."
+        )
+    return float(landmarks[0])
 
 
 def _frames(
@@ -266,7 +277,7 @@ def _counts(asked: Asked) -> dict[str, int]:
 
 
 def _tenths(asked: Asked) -> list[dict[str, float]]:
-    curve = calibration_curve(asked.outcome, asked.predicted, asked.horizon, cause=asked.cause)
+    curve, _ = noted(calibration_curve, asked)  # an early end of follow-up is noted with scores
     columns = (curve.predicted, curve.observed, curve.low, curve.high, curve.size)
     names = ("predicted", "observed", "low", "high", "n")
     return [dict(zip(names, group, strict=True)) for group in zip(*columns, strict=True)]
