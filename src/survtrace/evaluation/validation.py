@@ -225,21 +225,12 @@ def _frames(
         for name, found in _of_all(asked, levels).items():
             rows[name] += [{**here, **row} for row in found]
         for group in groups:
-            part, label = asked.take(group.rows), {"column": group.column, "group": group.name}
+            part = asked.take(group.rows)
             refused = too_small(part)
-            if refused:
-                small.append(f"{group.column} = {group.name}")
-            size = {"n": len(part.outcome), "events": part.n_events}
-            rows["groups"] += [
-                {**label, **here, **size, **row} for row in score_rows(part, refused)
-            ]
-            if not refused:
-                rows["group_calibration"] += [
-                    {**label, **here, **row} for row in calibration_rows(part)
-                ]
-                rows["group_decisions"] += [
-                    {**label, **here, **row} for row in decision_rows(part, levels)
-                ]
+            small += [f"{group.column} = {group.name}"] if refused else []
+            label = {"column": group.column, "group": group.name, **here}
+            for name, found in _of_group(part, levels, refused).items():
+                rows[name] += [{**label, **row} for row in found]
     _warn_of_small(small)
     return {name: pd.DataFrame(found, columns=COLUMNS[name]) for name, found in rows.items()}
 
@@ -264,16 +255,22 @@ def _of_all(asked: Asked, thresholds: Floats) -> dict[str, list[dict[str, Any]]]
     }
 
 
+def _of_group(asked: Asked, thresholds: Floats, refused: str) -> dict[str, list[dict[str, Any]]]:
+    """Rows of the frames that are about a group; no curves if it is too small."""
+    size = {"n": len(asked.outcome), "events": asked.n_events}
+    return {
+        "groups": [{**size, **row} for row in score_rows(asked, refused)],
+        "group_calibration": [] if refused else calibration_rows(asked),
+        "group_decisions": [] if refused else decision_rows(asked, thresholds),
+    }
+
+
 def _counts(asked: Asked) -> dict[str, int]:
     outcome, events = asked.outcome, asked.n_events
     ended = outcome.duration <= asked.horizon
-    every, censored = (
-        int((ended & (outcome.event > 0)).sum()),
-        int((ended & (outcome.event == 0)).sum()),
-    )
-    free = len(outcome) - every - censored
+    every, n_ended = int((ended & (outcome.event > 0)).sum()), int(ended.sum())
     return {"n": len(outcome), "events": events, "other_events": every - events,
-            "censored": censored, "event_free": free}  # fmt: skip
+            "censored": n_ended - every, "event_free": len(outcome) - n_ended}  # fmt: skip
 
 
 def _tenths(asked: Asked) -> list[dict[str, float]]:
