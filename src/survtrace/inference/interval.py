@@ -131,8 +131,8 @@ def require_interval(
     if scale is None:
         raise SettingError(
             "intervals need what a fit with intervals=True learns from a table in memory, with one "
-            "row for each subject and ips='none'; this estimator has not learned it, or was "
-            "updated since. Fit it again."
+            "row for each subject and ips='none', and are not known after an update; this "
+            "estimator has not learned it, or was updated. Fit it again."
         )
     return scale
 
