@@ -209,7 +209,7 @@ def test_causes_covariates_times_and_card_are_named_as_in_the_fit(of_three_cause
 def test_one_member_has_no_band_and_the_page_speaks_of_none(of_three_causes):
     summary = of_three_causes.summary
     unknown = tuple(
-        replace(each, deviation=np.full_like(each.deviation, np.nan))
+        replace(each, low=np.full_like(each.low, np.nan), high=np.full_like(each.high, np.nan))
         for each in summary.patients.each
     )
     fit = replace(summary.fit, members=summary.fit.members[:1])

@@ -32,11 +32,10 @@ from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.history import History
 from survtrace.training.interval import learn_interval
 from survtrace.training.loop import Plan, train
-from survtrace.training.recalibration import recalibrate
+from survtrace.training.recalibration import is_recalibrated, recalibrate
 from survtrace.training.typicality import learn_typicality
 from survtrace.training.unknown import learn_unknown
 
-OUTCOME_DEPENDENT = ("paper", "events", "stabilised")
 NOT_IN_FINGERPRINT = (
     "about",
     "cause_names",
@@ -120,15 +119,11 @@ def fit(
                 if not history.records:
                     raise
                 broken_by = error  # what was learned before is kept
-            wanted = settings.recalibrate
-            wanted = settings.ips in OUTCOME_DEPENDENT if wanted == "auto" else bool(wanted)
-            if wanted and isinstance(batch_source, MemorySource):
+            if is_recalibrated(settings) and isinstance(batch_source, MemorySource):
                 recalibrate(network, batch_source)
             interval = None
-            if settings.intervals and settings.ips == "none" and broken_by is None:
-                interval = learn_interval(
-                    network, cohort, batch_source, plan, settings.validation_fraction, base
-                )
+            if broken_by is None and not history.interrupted:
+                interval = learn_interval(network, cohort, batch_source, plan, settings)
         return _state(network, cohort, history, settings.about, interval, broken_by)
 
 
