@@ -195,14 +195,20 @@ def _patients(summary: Summary) -> Iterator[Image]:
     patients, names, causes = summary.patients.each, summary.names, summary.fit.causes
     labels = _labels(causes, names)
     # Where no deviation is known the curves have no bands.
-    tops = [(each.incidence + 2 * np.nan_to_num(each.deviation)).max() for each in patients]
+    tops = [
+        (each.incidence + 2 * np.nan_to_num(each.deviation)).max()
+        if each.interval is None
+        else each.interval[1].max()
+        for each in patients
+    ]
     top = 1.05 * min(1.0, float(max(tops)))
     for patient in patients:
         figure = Figure(figsize=NARROW, layout="constrained")
         above, below = figure.subplots(2, 1, sharex=True)
         curves = (patient.times, patient.incidence, labels)
         axis = {"unit": names.time_unit, "clock": names.clock}
-        plot_incidence(*curves, deviation=patient.deviation, **axis, ax=above)
+        interval, deviation = patient.interval, patient.deviation
+        plot_incidence(*curves, interval=interval, deviation=deviation, **axis, ax=above)
         plot_stacked(*curves, **axis, ax=below)
         above.set_xlabel("")
         above.set_ylim(0, top)

@@ -34,6 +34,8 @@ class Patient:
     times, incidence, deviation
         Predicted incidence of each cause and its standard deviation between members (NaN where
         there is one member), shapes (time,), (cause, time) and (cause, time).
+    interval
+        Low and high ends of the 95 % interval of the incidence; None where the model has none.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Patient:
     times: Floats
     incidence: Floats
     deviation: Floats
+    interval: tuple[Floats, Floats] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +67,11 @@ class Patients:
     time: float
     cause: Any
     base: float | None
+
+    @property
+    def have_intervals(self) -> bool:
+        """Whether bands are intervals of the incidence, else deviations between members."""
+        return all(patient.interval is not None for patient in self.each)
 
 
 def choose_patients(
@@ -91,6 +99,7 @@ def choose_patients(
     incidence, deviation = est.predict_cumulative_incidence(
         chosen, times - origin, return_std=True, **known
     )
+    ends = _interval(est, chosen, times, known)
     shares, base = _shares(est, X, chosen, cause, random_state, time)
     tables = [_covariates(chosen.iloc[i], shares, i) for i in range(len(rows))]
     patients = tuple(
@@ -102,10 +111,22 @@ def choose_patients(
             times[i],
             incidence[i],
             deviation[i],
+            None if ends is None else (ends[0][i], ends[1][i]),
         )
         for i, name in enumerate(PLACES)
     )
     return Patients(patients, time, None if base is None else cause, base)
+
+
+def _interval(
+    est: Any, chosen: pd.DataFrame, times: Floats, known: dict[str, Any]
+) -> tuple[Floats, Floats] | None:
+    if isinstance(est, AtLandmark):
+        est, known = est.est, {"conditional_after": est.landmark}
+    if getattr(est, "interval_", None) is None:
+        return None
+    low, high = est.predict_interval(chosen, times, **known)
+    return low, high
 
 
 def _shares(

@@ -22,6 +22,7 @@ from survtrace.report.description import CohortSummary, FitSummary, describe, de
 from survtrace.report.overlap import check_rows
 from survtrace.report.progress import Tell, say_nothing
 from survtrace.tables.covariates.covariates import open_table
+from survtrace.tables.typicality.typicality import UNLIKE
 
 MOST_PANELS = 6  # causes times horizons that are all drawn; of more, the middle horizon
 
@@ -42,6 +43,9 @@ class ValidationSummary:
         Of causes, covariates and times, with the model card; and what was said of the validation.
     updates
         How the model was updated since its fit, from ``updates_``.
+    unlike
+        The share of rows unlike the patients learned from, by `SurvTRACE.typicality`; None where
+        the model cannot tell.
     versions, made
         Of the software; and when.
     """
@@ -55,6 +59,7 @@ class ValidationSummary:
     names: Names
     about: Mapping[str, str]
     updates: list[dict[str, Any]]
+    unlike: float | None
     versions: dict[str, str]
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
 
@@ -112,6 +117,7 @@ def collect_validation(
         frame, outcome = read_cohort(est, covariates, y)
         alerts, remarks = check_rows(est, (frame, outcome), None)
         cohort = describe(est, frame, outcome)
+        unlike = _unlike(est, frame)
     with warnings.catch_warnings(record=True) as of_scores:
         warnings.simplefilter("always")
         tell("scoring")
@@ -128,8 +134,15 @@ def collect_validation(
         names=names,
         about=said,
         updates=list(getattr(est, "updates_", None) or []),
+        unlike=unlike,
         versions=versions(),
     )
+
+
+def _unlike(est: SurvTRACE, frame: pd.DataFrame) -> float | None:
+    if getattr(est, "typicality_", None) is None:
+        return None
+    return float((est.typicality(frame) < UNLIKE).mean())
 
 
 def verdicts(summary: ValidationSummary, cause: Any, horizon: float) -> list[str]:
