@@ -64,12 +64,17 @@ class ValidationSummary:
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property
+    def middle_horizon(self) -> float:
+        """The middle one of the horizons."""
+        return self.validation.horizons[len(self.validation.horizons) // 2]
+
+    @property
     def drawn_horizons(self) -> tuple[float, ...]:
         """The horizons of figures and group tables: all, or the middle one of many."""
         horizons = self.validation.horizons
         if len(horizons) * len(self.validation.causes) <= MOST_PANELS:
             return horizons
-        return (horizons[len(horizons) // 2],)
+        return (self.middle_horizon,)
 
 
 def collect_validation(
@@ -158,7 +163,7 @@ def _level(row: pd.Series[Any]) -> str:
         return ""
     shown = f"(observed/expected {row['value']:.2f}, {row['low']:.2f} to {row['high']:.2f})"
     if row["low"] <= 1 <= row["high"]:
-        return f"On average about as many events came as were predicted {shown}."
+        return f"No clear difference between the events that came and those predicted {shown}."
     more = row["value"] - 1
     many = f"{abs(more):.0%} {'more' if more > 0 else 'fewer'}"
     return f"On average {many} events came than were predicted {shown}."
