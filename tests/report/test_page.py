@@ -248,3 +248,11 @@ def test_groups_are_age_and_categories_that_divide_the_subjects(of_three_causes)
     hardly_any = replace(sex, levels=(("f", cohort.n_rows - 1), ("m", 1)))
     others = tuple(c for c in cohort.covariates if c.name == "size")
     assert choose_groups(replace(cohort, covariates=(hardly_any, *others))) == []
+
+
+def test_bands_of_the_example_patients_are_intervals_where_the_model_has_them(report):
+    patients = report.summary.patients
+    assert patients.have_intervals == (report.est.interval_ is not None)
+    for patient in patients.each if patients.have_intervals else ():
+        low, high = patient.interval
+        assert ((low <= patient.incidence) & (patient.incidence <= high)).all()
