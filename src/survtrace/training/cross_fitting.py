@@ -22,6 +22,9 @@ from survtrace.training.local_rows import LocalRows
 
 Array = NDArray[np.float64]
 N_TIMES = 25
+# Standard errors by which a way must be better than none. Several are tried: at one, chance alone
+# would often bring a change, which costs a little where none was needed.
+EVIDENCE = 1.64
 LANDMARKS = (0.1, 0.5)  # quantiles of the event times, at which those who enter late are scored
 
 
@@ -138,11 +141,11 @@ def ratios(question: Question, incidence: Array) -> dict[str, float | None]:
 
 
 def choose_way(scores: Mapping[str, Score]) -> str:
-    """Choose the simplest way whose score is within one standard error of the best.
+    """Choose the simplest way within one standard error of the best; the first, unless surpassed.
 
-    ``scores`` are in the order of the ways, the simplest first, and lower is better. The standard
-    error is that of the difference on the same subjects. No way is chosen that is no better than
-    the simplest.
+    ``scores`` are in the order of the ways, the simplest first, and lower is better. Standard
+    errors are those of differences on the same subjects. A way surpasses the first, which changes
+    nothing, if it is better by `EVIDENCE` standard errors.
 
     Examples
     --------
@@ -150,11 +153,11 @@ def choose_way(scores: Mapping[str, Score]) -> str:
     >>> choose_way({"none": close[0], "level": close[1]})
     'none'
     """
-    simplest = next(iter(scores))
+    unchanged = next(iter(scores))
     best = min(scores, key=lambda way: float(scores[way]))
     for way, score in scores.items():
-        difference = score.minus(scores[best])
-        worse = way != simplest and float(score) >= float(scores[simplest])
-        if float(difference) <= difference.standard_error and not worse:
+        gain, loss = scores[unchanged].minus(score), score.minus(scores[best])
+        surpasses = float(gain) > EVIDENCE * gain.standard_error
+        if surpasses and float(loss) <= loss.standard_error:
             return way
-    return simplest
+    return unchanged
