@@ -40,6 +40,13 @@ class Question(NamedTuple):
     outcome: Outcome
 
 
+class Compared(NamedTuple):
+    """The score of a way, and events of each cause observed over expected."""
+
+    score: Score
+    ratios: dict[str, float | None]
+
+
 # Incidence of all causes, (row, cause, time), by a network, of encoded rows.
 Predict = Callable[[Network, Encoded, Question], Array]
 
@@ -88,6 +95,23 @@ def draw_folds(outcome: Outcome, n_folds: int, seed: int) -> list[NDArray[np.int
     of_subject = np.empty(subjects.n, dtype=np.int64)
     of_subject[order] = np.arange(subjects.n) % n_folds
     return [np.flatnonzero(of_subject[subjects.id] == number) for number in range(n_folds)]
+
+
+def compare_ways(
+    local: LocalRows,
+    ways: Mapping[str, Callable[[LocalRows], Network]],
+    folds: Sequence[NDArray[np.int64]],
+    predict: Predict,
+) -> dict[str, Compared]:
+    """Score each way of updating on rows it was not updated by; of no way, where none can be."""
+    questions = ask(local.outcome, float(local.cuts[-1]))
+    found = dict[str, Compared]()
+    for way, update in ways.items():
+        if questions:
+            answers = predict_folds(local, update, folds, questions, predict)
+            score = mean_score(local.outcome, questions, answers)
+            found[way] = Compared(score, ratios(questions[0], answers[0]))
+    return found
 
 
 def predict_folds(
