@@ -82,7 +82,8 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
     ips, ips_clip, recalibrate
         Inverse-propensity weights of the loss ("none", "paper", "events", "stabilised",
         "covariates", "causes"), the smallest propensity, and whether the level of the hazards is
-        fitted again afterwards ("auto": where the weights depend on the outcome).
+        fitted after the training, as it is without dropout and weights, so that the mean incidence
+        is that of the table ("auto", as earlier versions had it, is True).
     categorical
         Columns (names or numbers) to treat as categorical whatever their dtype.
     columns
@@ -173,7 +174,7 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
     anneal: int | None = 10
     ips: str = "none"
     ips_clip: float = 0.01
-    recalibrate: bool | str = "auto"
+    recalibrate: bool | str = True
     categorical: Sequence[str | int] | None = None
     columns: Any = None
     time_unit: str = ""

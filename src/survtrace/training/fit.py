@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from survtrace import ops
-from survtrace.cohort.batch_source import MemorySource
 from survtrace.cohort.file_source import FileSource, Source
 from survtrace.cohort.prepare import Cohort, CohortCounts, FileReaders, prepare
 from survtrace.losses.objective import Tasks
@@ -31,7 +30,6 @@ from survtrace.training.loop import Plan, train
 from survtrace.training.recalibration import recalibrate
 from survtrace.training.unknown import learn_unknown
 
-OUTCOME_DEPENDENT = ("paper", "events", "stabilised")
 NOT_IN_FINGERPRINT = (
     "cause_names",
     "checkpoint_dir",
@@ -111,9 +109,7 @@ def fit(
                 if not history.records:
                     raise
                 broken_by = error  # what was learned before is kept
-            wanted = settings.recalibrate
-            wanted = settings.ips in OUTCOME_DEPENDENT if wanted == "auto" else bool(wanted)
-            if wanted and isinstance(batch_source, MemorySource):
+            if settings.recalibrate:
                 recalibrate(network, batch_source)
         return _state(network, cohort, history, broken_by)
 
