@@ -13,6 +13,7 @@ from survtrace.plots import (  # noqa: E402
     plot_at_risk,
     plot_attention,
     plot_calibration,
+    plot_decision_curve,
     plot_differences,
     plot_history,
     plot_importance,
@@ -20,7 +21,9 @@ from survtrace.plots import (  # noqa: E402
     plot_partial_dependence,
     plot_risk_groups,
     plot_scores_over_time,
+    plot_smooth_calibration,
     plot_stacked,
+    plot_subgroups,
     plot_survival,
 )
 
@@ -332,3 +335,45 @@ def test_axes_given_are_drawn_on_and_get_no_legend():
     assert plot_incidence(TIMES, INCIDENCE, [1, 2], ax=ax) is ax
     assert ax.get_legend() is None
     assert plot_incidence(TIMES, INCIDENCE, [1, 2]).get_legend() is not None
+
+
+def test_a_calibration_band_and_the_predictions_below_it_are_drawn():
+    ax = plot_smooth_calibration(
+        [0.1, 0.4], [0.12, 0.35], low=[0.1, 0.3], high=[0.2, 0.5], predictions=[0.1, 0.1, 0.4]
+    )
+    heights = [bar.get_height() for bar in ax.patches]
+    assert max(heights) == pytest.approx(2 * min(height for height in heights if height))
+    assert ax.get_xlim() == ax.get_ylim()
+    assert ax.get_xlim()[1] >= 0.5
+
+
+def test_a_second_calibration_curve_has_another_colour_and_other_dashes():
+    ax = plot_smooth_calibration([0.1, 0.4], [0.12, 0.35], label="old")
+    plot_smooth_calibration([0.1, 0.6], [0.1, 0.6], label="new", ax=ax)
+    _, old, new = ax.lines
+    assert old.get_color() != new.get_color()
+    assert old.get_linestyle() != new.get_linestyle()
+    assert ax.get_xlim()[1] >= 0.6
+
+
+def test_a_decision_curve_shows_the_predictions_among_treating_all_and_none():
+    all_ = [0.3, -5.0]
+    ax = plot_decision_curve([0.1, 0.9], [0.3, 0.1], ["model"], treat_all=all_)
+    assert ax.get_legend_handles_labels()[1] == ["model", "treat all", "treat none"]
+    assert ax.get_ylim()[0] > -1  # treating all falls far below what matters
+    with pytest.raises(DataError, match="a row for each of 2 labels"):
+        plot_decision_curve([0.1, 0.9], [0.3, 0.1], ["old", "new"])
+
+
+def test_subgroups_stand_below_the_name_of_their_covariate():
+    groups = [("", "all"), ("sex", "f"), ("sex", "m"), ("age", "60 or more")]
+    nan = float("nan")
+    ax = plot_subgroups(
+        groups, [1, 0.9, 1.2, nan], [0.9, 0.7, 0.9, nan], [1.1, 1.2, 1.5, nan], is_ratio=True
+    )
+    texts = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert texts == ["all", "sex", "f", "m", "age", "60 or more"]
+    assert [text.get_text() for text in ax.texts] == ["not scored"]
+    assert ax.get_xscale() == "log"
+    with pytest.raises(DataError, match="each of 4 groups"):
+        plot_subgroups(groups, [1], [1], [1])

@@ -76,6 +76,10 @@ class LearnedRowsWarning(DataWarning):
     """A model is scored on rows it seems to have learned from."""
 
 
+class UnlikePatientsWarning(DataWarning):
+    """More subjects are unlike the patients learned from than chance gives."""
+
+
 class Words(str):
     """A text that the command line says in words of its own, ``in_command``.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self
@@ -11,23 +11,29 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from survtrace.cohort.file_source import FileSource, Source, require_streamable
 from survtrace.cohort.source import read_frame
+from survtrace.inference.interval import IntervalScale
 from survtrace.inference.landmark_score import landmark_brier_score
 from survtrace.inference.methods import CurveMethods
 from survtrace.inference.paths import Table
 from survtrace.inference.predictor import Predictor, choose_device
 from survtrace.metrics.brier import integrated_brier_scores
-from survtrace.metrics.censoring import of_same_kind
+from survtrace.metrics.censoring import CensoringSurvival, censoring_survival, of_same_kind
+from survtrace.network.assembly import Network
 from survtrace.settings import check_settings, names_of_causes
-from survtrace.tables.covariates.encoding import Encoding
+from survtrace.tables.covariates.encoding import Encoded, Encoding
 from survtrace.tables.files.formats import read_table
 from survtrace.tables.outcome.outcome import require_same_subjects
 from survtrace.tables.outcome.pairing import read_scored
 from survtrace.tables.outcome.roles import is_path, read_roles
+from survtrace.training.cross_fitting import Question
 from survtrace.training.fit import Cluster, fit
+from survtrace.training.local_rows import read_local_rows
+from survtrace.training.update import check_way, update
 
 Array = NDArray[np.float64]
 
@@ -84,6 +90,10 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
         "covariates", "causes"), the smallest propensity, and whether the level of the hazards is
         fitted after the training, as it is without dropout and weights, so that the mean incidence
         is that of the table ("auto", as earlier versions had it, is True).
+    intervals
+        Whether to learn after the training how far predictions may be from the truth, as
+        `predict_interval` needs: about half of the time of the training more. The network is the
+        same either way.
     categorical
         Columns (names or numbers) to treat as categorical whatever their dtype.
     columns
@@ -96,6 +106,10 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
     time_unit, time_name, cause_names
         Unit of durations, a name of the clock where it is not the time since the origin of
         everybody's follow-up ("age"), and a text to show for each cause (``{1: "relapse"}``).
+    about
+        What a reader must know and no table holds, for the model card and the checklist of a
+        validation: ``{"dates": "2004 to 2015", "place": "two hospitals in Leiden"}``. The topics
+        are in the guide on validation.
     zero_duration
         "raise" refuses events at duration 0, "shift" moves them to half the smallest duration.
     checkpoint_dir
@@ -132,9 +146,18 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
         "label (unit)" for each covariate.
     history_ : DataFrame
         Losses of each epoch and member.
+    interval_ : IntervalScale or None
+        What `predict_interval` knows of the errors of predictions; None where it was not learned.
     card_ : dict
-        When it was fitted, on how many subjects, events and missing values, and whether the fit
-        was interrupted; empty for a model saved by an earlier version.
+        When it was fitted, on how many subjects, events and missing values, their follow-up, what
+        ``about`` said, and whether the fit was interrupted; no value of any subject. Empty for a
+        model saved by an earlier version.
+    typicality_ : Typicality or None
+        How usual patients are among those learned from, for `typicality`; None where there were
+        fewer than 20, or for a model saved by an earlier version.
+    updates_ : list of dict
+        What `update` did, one entry for each call: when, by how many rows and events, in which
+        way, and the scores of the ways that were compared.
 
     Examples
     --------
@@ -175,11 +198,13 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
     ips: str = "none"
     ips_clip: float = 0.01
     recalibrate: bool | str = True
+    intervals: bool = True
     categorical: Sequence[str | int] | None = None
     columns: Any = None
     time_unit: str = ""
     time_name: str | None = None
     cause_names: Mapping[Any, str] | None = None
+    about: Mapping[str, str] | None = None
     zero_duration: str = "raise"
     checkpoint_dir: str | Path | None = None
     prediction_batch_size: int | str = "auto"
@@ -212,6 +237,65 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
             ``(X, y)`` to stop by; by default each member draws its own from the table.
         """
         return self._fit(X, y, sample_weight, eval_set)
+
+    def update(
+        self, X: Any, y: Any, how: str = "auto", *, n_folds: int = 5, random_state: Any = None
+    ) -> Self:
+        """Bring the fitted estimator to another place, by subjects of that place.
+
+        Time grid, covariates and causes stay those of the fit: a category that it has not seen
+        stays unseen, a cause it has not seen is refused. `updates_` tells what was done.
+
+        Parameters
+        ----------
+        X, y
+            Subjects of the new place, as in `fit`: also with entry and start-stop rows, and from
+            a file, which is read whole.
+        how
+            ``"none"``: nothing is changed. ``"level"``: the hazards of each cause are multiplied
+            by one factor. ``"slope"``: they are also raised to a power, which sets subjects further
+            apart or closer together. ``"heads"``: the heads of the causes are trained further, from
+            where they are, with smaller steps. ``"whole"``: so is the whole network. ``"auto"``:
+            the simplest of these whose integrated Brier score, on rows that it was not updated by,
+            is within one standard error of the best; nothing, if nothing is better.
+        n_folds
+            Folds in which the rows are held out in turn, by subject, to compare before and after.
+        random_state
+            Seed; by default that of the estimator.
+
+        Examples
+        --------
+        >>> from survtrace.datasets import make_cohort
+        >>> X, y = make_cohort(600, proportions=(0.4, 0.2), random_state=0)
+        >>> est = SurvTRACE(n_members=2, max_epochs=2, random_state=0, verbose=False)
+        >>> est.fit(X[:300], y[:300]).update(X[300:], y[300:], how="level").updates_[0]["how"]
+        'level'
+        """
+        predictor = self._predictor()
+        check_way(how, n_folds)
+        local = read_local_rows(self, X, y)
+        given = self.random_state if random_state is None else random_state
+
+        def predict(network: Network, encoded: Encoded, question: Question) -> Array:
+            start = question.after or 0.0
+            return replace(predictor, network=network).curve_of(
+                encoded, "incidence", start + question.times, after=question.after
+            )[0]
+
+        updated = update(
+            predictor.network.to(predictor.device),
+            local,
+            how,
+            SimpleNamespace(**self.get_params()),
+            predict,
+            n_folds,
+            int(check_random_state(given).randint(2**31)),
+        )
+        if updated.record["how"] != "none":  # scores are now weighted by the censoring there
+            self.censoring_: CensoringSurvival = censoring_survival(local.outcome)
+        self.network_: Network = updated.network
+        self.updates_: list[dict[str, Any]] = [*self.updates_, updated.record]
+        return self
 
     def score(self, X: Table, y: Any) -> float:
         """Minus the integrated Brier score, mean over causes: proper, and higher is better.
@@ -292,7 +376,10 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = len(state.encoding.covariates)
         self.history_ = state.history
         self.card_ = state.card
+        self.interval_ = None if state.interval is None else IntervalScale(**state.interval)
         self.entry_, self.has_start_stop_ = state.entry, state.has_start_stop
+        self.typicality_ = state.typicality
+        self.updates_ = []
         self.network_ = state.network
         if state.error is not None:
             raise state.error
@@ -313,4 +400,5 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
             self.prediction_batch_size,
             choose_device(self.device),
             self.n_threads,
+            self.typicality_,
         )

@@ -91,6 +91,30 @@ def card_words(names: Names) -> str:
     )
 
 
+def follow_up_words(follow_up: dict[str, Any] | None, unit: str = "") -> str:
+    """Say how long the subjects of a card were followed; empty where it does not say.
+
+    Examples
+    --------
+    >>> quartiles = {"first_quartile": 2.5, "median": 4.0, "third_quartile": None}
+    >>> follow_up_words({**quartiles, "longest": 9.25}, "years")
+    'median 4 years (quartiles 2.5 and not reached) by reverse Kaplan-Meier, longest 9.25 years'
+    >>> follow_up_words(None)
+    ''
+    """
+    if not follow_up:
+        return ""
+    behind = f" {unit}" if unit else ""
+    first, middle, third = (
+        "not reached" if follow_up[name] is None else f"{follow_up[name]:.4g}"
+        for name in ("first_quartile", "median", "third_quartile")
+    )
+    return (
+        f"median {middle}{behind if follow_up['median'] is not None else ''} (quartiles {first} "
+        f"and {third}) by reverse Kaplan-Meier, longest {follow_up['longest']:.4g}{behind}"
+    )
+
+
 def card_events(names: Names) -> list[tuple[str, int]]:
     """List how many training subjects had an event of each cause, and how many were censored."""
     by_text = {str(label): text for label, text in names.causes.items()}

@@ -20,12 +20,15 @@ from torch import Tensor
 
 from survtrace.errors import SavedFileError
 from survtrace.estimator import SurvTRACE
+from survtrace.inference.interval import IntervalScale
 from survtrace.metrics import CensoringSurvival
 from survtrace.network.assembly import Network, Shape
 from survtrace.tables.covariates.encoding import Encoding
+from survtrace.tables.typicality.typicality import Typicality
 
 FORMAT, FORMAT_VERSION = "survtrace", 1
 NOTE, TENSORS = "estimator.json", "tensors.safetensors"
+TYPICALITY = "typicality."  # before the names of its tensors
 # Names of tensors in a folder where the network's own name differs: folders outlive renamings.
 SAVED_NAMES = {"recalibration_factor": "level"}
 
@@ -45,6 +48,8 @@ def save(est: SurvTRACE, path: str | Path) -> None:
     True
     """
     state = est.network_.state_dict()
+    if bool((state["hazard_power"] == 1).all()):  # folders without it are read by every version
+        del state["hazard_power"]
     network = {f"network.{SAVED_NAMES.get(name, name)}": t for name, t in state.items()}
     arrays = {
         "time_grid": est.time_grid_,
@@ -56,6 +61,9 @@ def save(est: SurvTRACE, path: str | Path) -> None:
         arrays["censoring_at_risk"] = est.censoring_.at_risk
     if est.censoring_.entered is not None:
         arrays["censoring_entered"] = est.censoring_.entered
+    if est.typicality_ is not None:
+        learned = est.typicality_.arrays().items()
+        arrays |= {f"{TYPICALITY}{name}": array for name, array in learned}
     _write_folder(
         Path(path),
         {
@@ -70,8 +78,10 @@ def save(est: SurvTRACE, path: str | Path) -> None:
             "censoring_floor": est.censoring_.floor,
             "history": est.history_.to_dict(orient="list"),
             "card": est.card_,
+            "interval": None if est.interval_ is None else est.interval_.as_dict(),
             "entry": est.entry_,
             "has_start_stop": est.has_start_stop_,
+            "updates": est.updates_,
         },
         {**network, **{name: torch.from_numpy(array) for name, array in arrays.items()}},
     )
@@ -100,7 +110,7 @@ def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
     est = SurvTRACE(**note["settings"])
     est.causes_ = note["causes"]
     # Folders saved before these were known have none of them: censored, left_out, card, entry,
-    # has_start_stop.
+    # has_start_stop, interval, typicality, updates.
     est.censored_ = note.get("censored", [])
     est.encoding_ = Encoding.from_dict(note["encoding"], note.get("left_out", ()))
     est._remember_names(est.encoding_)
@@ -119,12 +129,22 @@ def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
     )
     est.history_ = pd.DataFrame(note["history"])
     est.card_ = note.get("card", {})
+    interval = note.get("interval")
+    est.interval_ = None if interval is None else IntervalScale(**interval)
     est.entry_ = None if note.get("entry") is None else tuple(note["entry"])
     est.has_start_stop_ = bool(note.get("has_start_stop", False))
+    typicality = {
+        name.removeprefix(TYPICALITY): tensor.numpy()
+        for name, tensor in tensors.items()
+        if name.startswith(TYPICALITY)
+    }
+    est.typicality_ = Typicality.from_arrays(est.encoding_, typicality) if typicality else None
+    est.updates_ = note.get("updates", [])
     network = Network(Shape.from_dict(note["shape"]))
     saved = {n.removeprefix("network."): t for n, t in tensors.items() if n.startswith("network.")}
     for name, saved_name in SAVED_NAMES.items():
         saved[name] = saved.pop(saved_name)
+    saved.setdefault("hazard_power", torch.ones(network.shape.n_causes))
     network.load_state_dict(saved)
     est.network_ = network.eval()
     return est

@@ -62,6 +62,53 @@ PROBABILITY = between(0, 1, below=True)
 
 IPS_FORMS = ("none", "paper", "events", "stabilised", "covariates", "causes")
 
+# What a study must say and no table holds, by the item of the TRIPOD+AI checklist that asks it.
+ABOUT_TOPICS: dict[str, str] = {
+    "title": "1",
+    "abstract": "2",
+    "context": "3a",
+    "use": "3b",
+    "inequalities": "3c",
+    "source": "5a",
+    "dates": "5b",
+    "place": "6a",
+    "eligibility": "6b",
+    "treatments": "6c",
+    "preparation": "7",
+    "outcome": "8a",
+    "assessors": "8b",
+    "blinding": "8c",
+    "choice": "9a",
+    "measured": "9b",
+    "raters": "9c",
+    "sample_size": "10",
+    "fairness": "14",
+    "thresholds": "15",
+    "differences": "16",
+    "ethics": "17",
+    "funding": "18a",
+    "conflicts": "18b",
+    "protocol": "18c",
+    "registration": "18d",
+    "data_sharing": "18e",
+    "code_sharing": "18f",
+    "involvement": "19",
+    "access": "22",
+    "interpretation": "25",
+    "limitations": "26",
+    "poor_input": "27a",
+    "expertise": "27b",
+    "next_steps": "27c",
+}
+
+
+def _is_about(value: Any) -> bool:
+    if value is None:
+        return True
+    texts = isinstance(value, Mapping) and all(isinstance(t, str) for t in value.values())
+    return texts and set(value) <= set(ABOUT_TOPICS)
+
+
 RULES: dict[str, Rule] = {
     "n_members": whole(1),
     "n_intervals": whole(1),
@@ -91,6 +138,7 @@ RULES: dict[str, Rule] = {
     "ips": one_of(*IPS_FORMS),
     "ips_clip": between(0, 1, above=True),
     "recalibrate": one_of(True, False, "auto"),
+    "intervals": one_of(True, False),
     "columns": Rule(
         lambda v: v is None or isinstance(v, Mapping | str | PathLike),
         "a data dictionary: a mapping from names of columns, or the path of a CSV file, or None",
@@ -104,6 +152,10 @@ RULES: dict[str, Rule] = {
             v is None or (isinstance(v, Mapping) and all(isinstance(t, str) for t in v.values()))
         ),
         "a mapping from labels of causes to texts, or None",
+    ),
+    "about": Rule(
+        _is_about,
+        f"a mapping to texts from some of {', '.join(ABOUT_TOPICS)}, or None",
     ),
     "zero_duration": one_of("raise", "shift"),
     "prediction_batch_size": either(whole(1), one_of("auto")),

@@ -1,6 +1,7 @@
 """Scores and curves with their default weights equal R's, on ten tables, most of them with ties.
 
-R's numbers are stored in r/reference.json; r/reference.R makes them.
+R's numbers are stored in r/reference.json, r/concordance.json (pec, of untied durations) and
+r/centres.json (metafor, centres of these tables); the .R of the same name makes them.
 """
 
 import json
@@ -15,21 +16,31 @@ SCRIPT = HERE.parents[1] / "benchmarks" / "r_agreement.py"
 
 
 @pytest.fixture(scope="module")
-def differences():
-    return runpy.run_path(str(SCRIPT))["differences"]
+def script():
+    return runpy.run_path(str(SCRIPT))
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_scores_and_curves(name, differences):
-    found = differences(TABLES[name])
+def test_scores_and_curves(name, script):
+    found = script["differences"](TABLES[name])
     assert len(found) >= 9
     scores = {score: gap for score, gap in found.items() if not score.endswith("error")}
     assert max(scores.values()) < 1e-12, scores
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_standard_errors_count_the_noise_of_the_weights(name, differences):
+def test_standard_errors_count_the_noise_of_the_weights(name, script):
     """R's errors divide by n - 1 and integrate over untied times, so they are only close."""
-    found = differences(TABLES[name])
+    found = script["differences"](TABLES[name])
     errors = {score: gap for score, gap in found.items() if score.endswith("error")}
     assert max(errors.values()) < 0.06, errors
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize(("source", "n_scores"), [("concordance", 1), ("centres", 8)])
+def test_concordance_and_spread_between_centres(name, source, n_scores, script):
+    stored = json.loads((HERE / "r" / f"{source}.json").read_text())
+    pairs = script["SOURCES"][source](TABLES[name], stored["tables"][name], stored)
+    found = script["largest"](pairs)
+    assert len(found) == n_scores
+    assert max(found.values()) < 1e-11, found

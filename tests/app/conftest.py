@@ -1,5 +1,7 @@
 """A small estimator behind a door, for clients in the same process and for a real server."""
 
+import os
+import shutil
 import socket
 import threading
 import time
@@ -74,3 +76,17 @@ def running(app):
 def serve_app():
     """A context in which an app is served."""
     return running
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Debian's Chromium, driven by Playwright."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    if chromium is None:
+        pytest.skip("no Chromium here: apt-get install chromium")
+    with playwright.sync_playwright() as driver:
+        as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = driver.chromium.launch(executable_path=chromium, args=as_root)
+        yield browser
+        browser.close()

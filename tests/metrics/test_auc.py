@@ -17,6 +17,8 @@ def test_without_cases_or_controls_it_is_nan():
     np.testing.assert_array_equal(np.isnan(auc(Y, ESTIMATE, [0.5, 1.0, 5.0], cause=1)), [1, 0, 0])
     event_free = auc(Y, ESTIMATE, [5.0], cause=1, controls="event_free")
     assert np.isnan(event_free).all()
+    with pytest.warns(DataWarning, match="the area at time 0.5 is NaN: nobody had the event"):
+        assert np.isnan(auc_at(Y, ESTIMATE, 0.5, cause=1))
 
 
 def test_one_time_gives_a_score_with_an_error():

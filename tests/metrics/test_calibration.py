@@ -57,7 +57,8 @@ def test_equal_predictions_share_a_group():
 
 def test_a_group_followed_too_briefly_has_no_observed_incidence():
     y = {"event": [1, 0, 1, 0], "duration": [1.0, 2.0, 3.0, 9.0]}
-    curve = calibration_curve(y, [0.1, 0.1, 0.9, 0.9], 5.0, groups=2)
+    with pytest.warns(DataWarning, match=r"NaN in 1 of 2 groups \(first: number 1, of 2 subjects"):
+        curve = calibration_curve(y, [0.1, 0.1, 0.9, 0.9], 5.0, groups=2)
     np.testing.assert_array_equal(np.isnan(curve.observed), [True, False])
 
 
@@ -149,7 +150,8 @@ def test_a_group_of_whom_few_have_entered_early_has_no_observed_incidence():
     late = np.flatnonzero((predicted > 0.5) & ((y.entry > 0.1) | (y.duration < 0.05)))
     low = np.flatnonzero(predicted < 0.5)
     chosen = np.concatenate([late, low])
-    curve = calibration_curve(y.take(chosen), predicted[chosen], time=1.0, groups=2)
+    with pytest.warns(DataWarning, match=r"NaN in 1 of 2 groups .* too few have entered"):
+        curve = calibration_curve(y.take(chosen), predicted[chosen], time=1.0, groups=2)
     np.testing.assert_array_equal(np.isnan(curve.observed), [False, True])
 
 

@@ -1,7 +1,9 @@
 import numpy as np
+import pandas as pd
 import pytest
 
-from survtrace.metrics import concordance_paper
+from survtrace import DataError, DataWarning
+from survtrace.metrics import brier_score_at, concordance_paper, mean_incidence
 from survtrace.metrics.inputs import pick_cause, read_horizon, read_times
 from survtrace.tables.outcome.outcome import Outcome, Surv, read_outcome
 
@@ -36,3 +38,33 @@ def test_one_time_may_be_a_plain_number():
 
 def test_no_horizon_is_infinite():
     assert read_horizon(None) == np.inf
+
+
+def test_a_horizon_is_one_number():
+    for horizon in ("5 years", [1.0], -1, np.nan):
+        with pytest.raises(DataError, match="horizon must"):
+            read_horizon(horizon)
+
+
+def test_a_score_of_nobody_is_refused():
+    with pytest.raises(DataError, match="needs at least one subject; y has none"):
+        mean_incidence({"event": [], "duration": []}, [], 1.0)
+
+
+def test_where_all_are_censored_no_cause_is_asked_for():
+    with pytest.raises(DataError, match="all 2 subjects are censored"):
+        pick_cause(read_outcome({"event": [0, 0], "duration": [1, 2]}), "death")
+
+
+def test_predictions_with_labels_are_taken_in_the_order_of_the_outcome():
+    y = pd.DataFrame({"event": EVENT, "duration": DURATION}, index=list("abc"))
+    incidence = pd.Series([0.9, 0.2, 0.5], index=list("abc"))
+    plain = brier_score_at(y, incidence.to_numpy(), 2.5)
+    assert brier_score_at(y, incidence, 2.5) == plain
+    turned = incidence[::-1]
+    with pytest.warns(DataWarning, match="incidence is taken in the order of y"):
+        assert brier_score_at(y, turned, 2.5) == plain
+    with pytest.warns(DataWarning, match="estimate is taken in the order of y"):
+        assert concordance_paper(y, turned) == concordance_paper(y, incidence)
+    with pytest.raises(DataError, match="1 of 3 labels of y are not among those of incidence"):
+        brier_score_at(y, incidence.set_axis(list("abd")), 2.5)

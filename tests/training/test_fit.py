@@ -5,9 +5,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from survtrace import SurvTRACE, __version__, load
+from survtrace import SettingError, SurvTRACE, __version__, load
 from survtrace.cohort.source import read_frame
 from survtrace.training.fit import expected_shape
 
@@ -28,8 +29,10 @@ def test_a_card_counts_subjects_events_and_gaps(incomplete, tiny, tmp_path):
         "n_censored": int((y["event"] == 0).sum()),
         "n_missing": {name: int(X[name].isna().sum()) for name in X},
         "n_rows": 240,
+        "follow_up": card["follow_up"],
         "entry": None,
         "has_start_stop": False,
+        "about": {},
         "interrupted": False,
         "survtrace_version": __version__,
     }
@@ -50,6 +53,28 @@ def test_a_card_of_files_is_that_of_the_table(incomplete, tiny, tmp_path, n_memb
 def test_a_card_is_saved(fitted_three, tmp_path):
     fitted_three.save(tmp_path / "m")
     assert load(tmp_path / "m").card_ == fitted_three.card_
+
+
+def test_a_card_says_how_long_subjects_were_followed(fitted_three, three_causes):
+    _, y = three_causes
+    follow_up = fitted_three.card_["follow_up"]
+    quartiles = [follow_up[name] for name in ("first_quartile", "median", "third_quartile")]
+    assert quartiles == sorted(quartiles)
+    assert set(quartiles) <= set(y["duration"])
+    assert follow_up["longest"] == y["duration"].max()
+
+
+def test_a_card_keeps_what_it_is_told_and_the_fit_does_not_change(three_causes, fitted_three, tiny):
+    X, y = three_causes
+    told = SurvTRACE(**tiny, about={"dates": "2004 to 2015"}).fit(X, y)
+    assert told.card_["about"] == {"dates": "2004 to 2015"}
+    np.testing.assert_array_equal(told.predict(X), fitted_three.predict(X))
+
+
+@pytest.mark.parametrize("about", [{"date": "2004"}, {"dates": 2004}, "2004 to 2015"], ids=str)
+def test_topics_must_be_known_and_texts(three_causes, tiny, about):
+    with pytest.raises(SettingError, match="about must be a mapping to texts from some of title"):
+        SurvTRACE(**tiny, about=about).fit(*three_causes)
 
 
 @pytest.mark.filterwarnings("ignore:training was interrupted")

@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from survtrace.app.certainty import Interval, Typicality, intervals, typicalities
 from survtrace.app.limits import Limits
 from survtrace.app.schema import CovariateSchema
 from survtrace.errors import DataError, DataWarning, row_name, warn
@@ -35,7 +36,8 @@ CHUNK = 1_000
 class Prediction(BaseModel):
     """Curves of each subject; survival and the incidences of all causes sum to 1.
 
-    Standard deviations are between members; null if there is only one.
+    Standard deviations are between members; null if there is only one. ``interval`` and
+    ``typicality`` (one of each subject) are null where the model does not know them.
     """
 
     times: list[float]
@@ -44,6 +46,8 @@ class Prediction(BaseModel):
     survival_std: list[list[float | None]]
     incidence: list[list[list[float]]]
     incidence_std: list[list[list[float | None]]]
+    interval: Interval | None
+    typicality: list[Typicality] | None
     warnings: list[str]
 
 
@@ -86,13 +90,19 @@ class Answers:
         subjects: Sequence[Mapping[str, Any]],
         times: Sequence[float] | None,
         after: float | Sequence[float] = 0.0,
+        level: float | None = 0.95,
     ) -> Prediction:
         """Curves of each subject at ``times``, given that it is event-free at ``after``.
 
-        ``after`` is a time, or one for each subject. A covariate not given is unknown.
+        ``after`` is a time, or one for each subject. A covariate not given is unknown. ``level``
+        is that of the intervals; None for no intervals.
         """
         with collected_warnings() as words:
-            points, mean, deviation = self._states(self._table(subjects), times, after)
+            table = self._table(subjects)
+            starts = self._starts(after, len(table))
+            points, mean, deviation = self._states(table, times, starts)
+            interval = intervals(self.est, table, points, starts, level)
+            typicality = typicalities(self.est, table)
         return Prediction.model_construct(
             times=points.tolist(),
             causes=self.causes,
@@ -100,6 +110,8 @@ class Answers:
             survival_std=_or_none(deviation[:, 0]),
             incidence=mean[:, 1:].tolist(),
             incidence_std=_or_none(deviation[:, 1:]),
+            interval=interval,
+            typicality=typicality,
             warnings=words,
         )
 
@@ -156,7 +168,7 @@ class Answers:
                 completed = completed.drop(columns=after)
             distinct = list(dict.fromkeys(ahead or times or [self.est.median_event_time_]))
             asked = np.add.outer(starts, distinct) if ahead else distinct
-            _, mean, _ = self._states(completed, asked, starts)
+            _, mean, _ = self._states(completed, asked, self._starts(starts, len(completed)))
         names = state_names(distinct, self.causes, mark="+" if ahead else "")
         return Scored(pd.concat([text, prediction_frame(text, names, mean)], axis=1), words)
 
@@ -164,13 +176,12 @@ class Answers:
         self,
         X: pd.DataFrame,
         times: Sequence[float] | Array | None,
-        after: float | Sequence[float] | Array = 0.0,
+        starts: Array | None,
     ) -> tuple[Array, Array, Array]:
         """Times; probability of each state, (subject, state, time), and its deviation."""
         points, _ = read_times(times, self.est.time_grid_, "constant")
         if np.isinf(points).any():
             raise DataError("times must be finite; got infinity. Ask for the end of the grid.")
-        starts = self._starts(after, len(X))
         self.limits.check(len(X), points.shape[-1], 1 + len(self.causes))
         mean, deviation = self.predictor.curve(X, "states", points, after=starts, with_std=True)
         assert deviation is not None

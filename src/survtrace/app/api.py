@@ -57,13 +57,15 @@ class Question(BaseModel):
     """Subjects by the names of their covariates; null, or left out, is unknown.
 
     With `after`, a time or one for each subject, the curves are those of subjects who are
-    event-free until then: of a subject of 62 where age is the clock, `after` is 62.
+    event-free until then: of a subject of 62 where age is the clock, `after` is 62. `level` is
+    that of the intervals; null for none.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
     subjects: list[dict[str, Value]]
     times: list[Time] | None = None
     after: Time | list[Time] = 0.0
+    level: Annotated[float, Field(gt=0, lt=1)] | None = 0.95
 
 
 class OneSubject(BaseModel):
@@ -154,6 +156,7 @@ def create_app(
         model=model_schema(est, name),
         time=time_schema(est, time_unit),
         members=est.network_.shape.n_members,
+        intervals=getattr(est, "interval_", None) is not None,
         importance=rows is not None,
         limits=LimitsSchema(**vars(limits)),
     )
@@ -205,14 +208,14 @@ def _guarded_routes(
 
     @routes.post("/predict", response_model=Prediction)
     async def predict(question: Question) -> Response:
-        """Predict survival and incidence of each cause, with the deviation between members.
+        """Predict survival and incidence of each cause, with intervals where they are known.
 
         Lists are by subject, cause and time; `times` are by default the ends of the
-        estimator's intervals.
+        estimator's intervals. `typicality` tells whose covariates are unlike those of the
+        subjects it learned from.
         """
-        return await worker.run(
-            lambda: _json(answers.predict(question.subjects, question.times, question.after))
-        )
+        asked = question.subjects, question.times, question.after, question.level
+        return await worker.run(lambda: _json(answers.predict(*asked)))
 
     @routes.post("/attention", response_model=Attention)
     async def attention(question: OneSubject) -> Response:

@@ -18,7 +18,10 @@ WITH_UNIT = re.compile(r"(?P<label>.*\S)\s*[(\[](?P<unit>[^()\[\]]+)[)\]]")
 
 
 class CovariateSchema(BaseModel):
-    """One covariate; ``low`` to ``high`` holds 98 % of the training subjects."""
+    """One covariate; ``low`` to ``high`` holds 98 % of the training subjects.
+
+    ``missing`` is the share of training rows without a value; null where the card lacks it.
+    """
 
     name: str
     label: str
@@ -29,6 +32,7 @@ class CovariateSchema(BaseModel):
     step: float | None = None
     levels: list[str] = []
     typical: float | str | None
+    missing: float | None = None
 
 
 class TimeSchema(BaseModel):
@@ -57,6 +61,7 @@ class ModelSchema(BaseModel):
     n_subjects: int | None
     outcomes: list[tuple[str, int]]
     interrupted: bool
+    facts: list[tuple[str, str]]
     version: str | None
 
 
@@ -78,6 +83,7 @@ class Schema(BaseModel):
     model: ModelSchema
     time: TimeSchema
     members: int
+    intervals: bool
     importance: bool
     limits: LimitsSchema
 
@@ -101,6 +107,7 @@ def covariate_schemas(
     """
     encoding = est.encoding_
     schemas, names = [], names_of(est)
+    n_missing, n_rows = names.card.get("n_missing", {}), names.card.get("n_rows")
     for covariate, column in zip(encoding.covariates, encoding.columns, strict=True):
         name, shown = covariate.name, names.covariate(covariate.name)
         found = WITH_UNIT.fullmatch(shown)
@@ -114,6 +121,8 @@ def covariate_schemas(
             )
         else:
             schema.levels = list(column.levels)
+        if n_rows and name in n_missing:
+            schema.missing = n_missing[name] / n_rows
         schemas.append(schema)
     return schemas
 
@@ -175,5 +184,28 @@ def model_schema(est: SurvTRACE, name: str) -> ModelSchema:
         n_subjects=card.get("n_subjects"),
         outcomes=card_events(names),
         interrupted=bool(card.get("interrupted")),
+        facts=card_facts(est),
         version=card.get("survtrace_version"),
     )
+
+
+def card_facts(est: SurvTRACE) -> list[tuple[str, str]]:
+    """List what the card of a fitted estimator says, as pairs of a name and words."""
+    names = names_of(est)
+    card, outcomes = names.card, card_events(names)
+    n_subjects = card.get("n_subjects")
+    unit = f" {names.time_unit}" if names.time_unit else ""
+    facts = {
+        "Fitted": " ".join(
+            [str(card.get("fitted_on", ""))[:10], f"by survtrace {card['survtrace_version']}"]
+            if card.get("survtrace_version")
+            else []
+        ),
+        "Learned from": f"{n_subjects:,} subjects" if n_subjects else "",
+        "Of these": ", ".join(f"{name} {n:,} ({n / n_subjects:.0%})" for name, n in outcomes)
+        if n_subjects
+        else "",
+        "Curves": f"from {est.time_grid_[0]:g} to {est.time_grid_[-1]:g}{unit}",
+        "Networks": f"{est.network_.shape.n_members}, averaged",
+    }
+    return [(name, words) for name, words in facts.items() if words]

@@ -13,7 +13,18 @@ from typing import Annotated
 import typer
 
 from survtrace.cli import screen
-from survtrace.cli.commands import check, describe, doctor, fit, hold_out, learn, study, use
+from survtrace.cli.commands import (
+    check,
+    describe,
+    doctor,
+    fit,
+    hold_out,
+    learn,
+    study,
+    update,
+    use,
+    validate,
+)
 from survtrace.cli.commands.doctor import EXTRAS
 from survtrace.cli.commands.suggest import with_answers
 from survtrace.cli.options import Quiet
@@ -43,8 +54,10 @@ EXAMPLES: dict[Callable[..., None], str] = {
     describe.info: "survtrace info model",
     use.predict: "survtrace predict model new.csv --times 12,60 --id patient --out out.parquet",
     use.evaluate: "survtrace evaluate model model-held-out.csv --horizons 12,60",
+    validate.validate: "survtrace validate model other-hospital.csv --horizon 60 --by sex,age",
     use.explain: "survtrace explain model model-held-out.csv --out importance.csv",
     use.report: "survtrace report model model-held-out.csv --out report.html",
+    update.update: "survtrace update model local.csv --out model-here",
     use.serve: "survtrace serve model --port 8000",
     learn.compare: f"survtrace compare patients.csv {OUTCOME} --id patient",
     learn.tune: f"survtrace tune learning_rows.parquet {OUTCOME} --trials 50 --out tuning",

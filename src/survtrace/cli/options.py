@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
+from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -97,6 +98,14 @@ Ray = Annotated[
 ]
 Workers = Annotated[int, typer.Option(min=1, help="With --ray: processes that share the work.")]
 Gpu = Annotated[bool, typer.Option("--gpu", help="With --ray: a GPU for each worker.")]
+About = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TOPIC=TEXT",
+        help="What no table holds, such as dates='2004 to 2015' or place=..., for the model card "
+        "and the checklist; or a JSON or TOML file of them; repeatable.",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -262,15 +271,22 @@ def read_subjects(
     )
 
 
-def read_scored(est: SurvTRACE, table: Path, how: TableOptions) -> tuple[pd.DataFrame, Any]:
-    """Read covariates and outcome to score a model on; drop the columns that fit left out."""
-    from survtrace.tables.files.formats import read_table
+def read_scored(
+    est: SurvTRACE, table: Path, how: TableOptions, *, keep: Sequence[str] = ()
+) -> tuple[pd.DataFrame, Any]:
+    """Read covariates and outcome to score a model on; drop the columns that fit left out.
+
+    Columns to ``keep`` stay beside the covariates, such as those that groups are made by.
+    """
+    from survtrace.tables.files.formats import read_table, require_columns
 
     frame = read_table(table, how.reading)
+    require_columns(frame.columns, list(keep))
     columns = outcome_columns(est, how, list(frame.columns))
     dropped_in_fit = est.card_.get("table", {}).get("left_out", ())
     left_out = dict.fromkeys([*columns.left_out, *(n for n in dropped_in_fit if n in frame)])
-    return read_subjects(frame, replace(columns, left_out=list(left_out)), how)
+    X, y = read_subjects(frame, replace(columns, left_out=list(left_out)), how)
+    return X.assign(**{name: frame[name] for name in keep if name not in X}), y
 
 
 def outcome_columns(est: SurvTRACE, how: TableOptions, present: Sequence[str]) -> OutcomeColumns:
@@ -299,6 +315,37 @@ def outcome_columns(est: SurvTRACE, how: TableOptions, present: Sequence[str]) -
     ids = how.ids or [str(name) for name in (fitted.get("id"),) if name in present]
     columns = replace(how, duration=found["--duration"], event=found["--event"])
     return replace(columns, entry=entry, ids=ids).outcome
+
+
+def read_about(texts: Sequence[str] | None) -> dict[str, str]:
+    """Read --about: topics with their texts, or files of them; the later ones win.
+
+    Examples
+    --------
+    >>> read_about(["dates=2004 to 2015", "place = Leiden"])
+    {'dates': '2004 to 2015', 'place': 'Leiden'}
+    """
+    from survtrace.cli.settings import read_config
+    from survtrace.settings import ABOUT_TOPICS
+
+    found: dict[str, str] = {}
+    for text in texts or ():
+        topic, equals, words = text.partition("=")
+        if equals:
+            found[topic.strip()] = words.strip()
+        elif text.endswith((".json", ".toml")):
+            found |= {key: str(value) for key, value in read_config(Path(text)).items() if value}
+        else:
+            raise SettingError(
+                f"--about takes TOPIC=TEXT, such as dates='2004 to 2015', or a JSON or TOML file; "
+                f"got {text!r}."
+            )
+    for topic in found:
+        if topic not in ABOUT_TOPICS:
+            near = get_close_matches(topic, list(ABOUT_TOPICS), n=1)
+            way_out = f"did you mean {near[0]!r}?" if near else f"they are {list(ABOUT_TOPICS)}."
+            raise SettingError(f"--about: there is no topic {topic!r}; {way_out}")
+    return found
 
 
 def read_numbers(text: str, name: str) -> list[float]:

@@ -125,7 +125,7 @@ def evaluate(
         weights = y_train
     else:
         weights = read_weights(read_scored(est, None, y_train)[1], outcome).censoring
-    chosen = default_horizons(outcome) if horizons is None else _checked(horizons, outcome)
+    chosen = default_horizons(outcome) if horizons is None else checked_horizons(horizons, outcome)
     grid = read_weights(weights, outcome).censoring.usable(est.score_times_)
     times = np.concatenate([chosen, grid])
     incidence = est.predict_cumulative_incidence(X, times)
@@ -158,7 +158,9 @@ def score_landmarks(
         earlier = None if trained is None else after_landmark(trained, landmark)[1]
         censoring = read_weights(earlier, future).censoring
         with _at_landmark(landmark):
-            chosen = default_horizons(future) if horizons is None else _checked(horizons, future)
+            chosen = (
+                default_horizons(future) if horizons is None else checked_horizons(horizons, future)
+            )
             grid = integration_times(est, future, landmark, censoring)
         times = np.concatenate([chosen, grid])
         incidence = est.predict_cumulative_incidence(
@@ -282,7 +284,8 @@ def _at_landmark(landmark: float) -> Iterator[None]:
         raise DataError(f"{place} {error}", in_command=f"{place} {error.in_command}") from None
 
 
-def _checked(horizons: ArrayLike, outcome: Outcome) -> Floats:
+def checked_horizons(horizons: ArrayLike, outcome: Outcome) -> Floats:
+    """Horizons after 0 and within the follow-up of the scored subjects."""
     times, end = read_times(horizons), outcome.duration.max()
     if not ((times > 0) & (times <= end)).all():
         raise DataError(

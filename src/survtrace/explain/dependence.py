@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from survtrace.errors import DataError
+from survtrace.errors import DataError, UnlikePatientsWarning
 from survtrace.explain.frame import incidence_by, read_cause, read_frame
 from survtrace.metrics.comparison import checked_level
 
@@ -74,7 +75,11 @@ def partial_dependence(
     causes = est.causes_ if cause is None else [read_cause(est, cause)]
     grid = _occurring(frame[covariate]) if values is None else list(values)
     alike = (frame.assign(**{covariate: value}) for value in grid)
-    incidence = np.stack([incidence_by(est, all_, time, None, conditional_after) for all_ in alike])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnlikePatientsWarning)  # nobody has to have these values
+        incidence = np.stack(
+            [incidence_by(est, all_, time, None, conditional_after) for all_ in alike]
+        )
     low, high = np.quantile(incidence, [outside, 1 - outside], axis=1)
     mean = incidence.mean(axis=1)
     columns = {"incidence": mean, "low": low, "high": high}

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from survtrace.errors import DataError
+from survtrace.inference.unlike import Tally, counted
 from survtrace.tables.covariates.encoding import Encoding
 from survtrace.tables.files.chunks import N_ROWS, read_chunks, warnings_of_rows
 from survtrace.tables.files.reading import Reading
@@ -50,12 +51,13 @@ def answer_chunks(
 
     What is warned of is said once, not for every chunk; an error says in which rows it is.
     """
-    warned = set[str]()
+    warned, tally = set[str](), Tally()
     for chunk in chunks:
-        with warnings_of_rows(first, len(chunk), warned):
+        with warnings_of_rows(first, len(chunk), warned), counted(tally):
             answered = answer(chunk, first)
         yield answered
         first += len(chunk)
+    tally.warn()
 
 
 def times_of_rows(

@@ -25,13 +25,16 @@ from survtrace.inference.answers import (
 from survtrace.inference.curve_function import CurveFunction
 from survtrace.inference.paths import Table, answer_chunks, read_rows, times_of_rows
 from survtrace.inference.times import numbers_or_nan
+from survtrace.inference.unlike import warn_of_unlike
 from survtrace.network.assembly import Network
+from survtrace.network.power import raised
 from survtrace.ops import cause_logits, find_kernel
 from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.covariates.encoding import Encoded, Encoding
 from survtrace.tables.covariates.ranges import warn_of_far_values
 from survtrace.tables.files.text_levels import as_learned
 from survtrace.tables.outcome.roles import is_path
+from survtrace.tables.typicality.typicality import FEWEST_SUBJECTS, Typicality
 from survtrace.threads import run_in_few_threads, threads
 
 Array = NDArray[np.float64]
@@ -54,6 +57,7 @@ class Predictor:
     batch_size: int | str
     device: torch.device
     n_threads: int | None
+    typicality: Typicality | None = None
 
     def curve(
         self,
@@ -116,6 +120,20 @@ class Predictor:
 
         return _joined(list(self.in_chunks(X, answer)))
 
+    def typicality_of(
+        self, X: Table, *, with_reasons: bool = False
+    ) -> tuple[Array, list[tuple[str, ...]]]:
+        """How usual each subject is among those learned from, and which covariates make it so."""
+        learned = self._learned_typicality()
+
+        def answer(rows: Table, first: int) -> tuple[Array, list[tuple[str, ...]]]:
+            encoded = self._encode(open_table(rows), judge=False)
+            reasons = learned.reasons(encoded) if with_reasons else []
+            return learned.of(encoded, run_in_few_threads), reasons
+
+        shares, reasons = zip(*self.in_chunks(X, answer), strict=True)
+        return _joined(shares), [each for chunk in reasons for each in chunk]
+
     def in_chunks(
         self, X: Table, answer: Callable[[Table, int], T], more: Sequence[str] = ()
     ) -> Iterator[T]:
@@ -141,7 +159,18 @@ class Predictor:
         after: ArrayLike | None,
         with_std: bool,
     ) -> tuple[Array, Array | None]:
-        encoded = self._encode(table)
+        return self.curve_of(self._encode(table), kind, points, cause, after, with_std)
+
+    def curve_of(
+        self,
+        encoded: Encoded,
+        kind: str,
+        points: Array,
+        cause: int | None = None,
+        after: ArrayLike | None = None,
+        with_std: bool = False,
+    ) -> tuple[Array, Array | None]:
+        """Answer as `curve` does, for subjects that are encoded."""
         n, cuts = len(encoded.rows), self.on_device(self.cuts)
         start = None if after is None else self._starts(after, n)
         at = curves.locate_times(self._points(points, n), cuts)._replace(start=start)
@@ -150,7 +179,7 @@ class Predictor:
         with torch.no_grad(), self._threads(n):
             factor = self.network.recalibration_factor
             for subjects in _cut(slice(0, n), self._batch_size()):
-                logits = self._logits(encoded, subjects)
+                logits = self._raised(self._logits(encoded, subjects))
                 write_answers(question, logits, factor, subjects, means, deviations)
         return means.array, None if deviations is None else deviations.array
 
@@ -170,6 +199,11 @@ class Predictor:
 
         self._each_part(encoded, subjects, write)
         return logits
+
+    def _raised(self, logits: Tensor) -> Tensor:
+        """Raise hazards to the powers of an update, in one thread: the bits are any number's."""
+        with threads(1):
+            return raised(logits, self.network.hazard_power)
 
     def _each_part(
         self, encoded: Encoded, subjects: slice, task: Callable[[slice, Tensor, Tensor], None]
@@ -210,8 +244,20 @@ class Predictor:
         shape = self.network.shape
         return threads(self.n_threads, n_subjects * shape.n_members * shape.n_tokens)
 
-    def _encode(self, table: Table) -> Encoded:
-        """Encode a table with at least one subject, in threads where that pays."""
+    def _learned_typicality(self) -> Typicality:
+        if self.typicality is None:
+            raise DataError(
+                "how usual a patient is was not learned: the estimator was saved by an earlier "
+                f"version, or learned from fewer than {FEWEST_SUBJECTS} patients. Fit it again, "
+                "on more patients if they were so few."
+            )
+        return self.typicality
+
+    def _encode(self, table: Table, *, judge: bool = True) -> Encoded:
+        """Encode a table with at least one subject, in threads where that pays.
+
+        ``judge`` warns of values and subjects unlike those learned from.
+        """
         with self._threads(len(table)):
             if self.network.device != self.device:
                 self.network.to(self.device)
@@ -219,7 +265,10 @@ class Predictor:
             encoded = self.encoding.encode(table, run=run_in_few_threads)
             if len(encoded.rows) == 0:
                 raise DataError("X must have at least one subject; got 0 sample(s).")
-            warn_of_far_values(self.encoding, encoded, run_in_few_threads)
+            if judge:
+                warn_of_far_values(self.encoding, encoded, run_in_few_threads)
+            if judge and self.typicality is not None:
+                warn_of_unlike(self.typicality, encoded, run_in_few_threads)
         return encoded
 
     def _starts(self, after: ArrayLike, n_subjects: int) -> Tensor:

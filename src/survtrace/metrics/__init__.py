@@ -15,15 +15,19 @@ from survtrace.metrics.calibration import (
     kaplan_meier_calibration,
     mean_incidence,
 )
-from survtrace.metrics.calibration_regression import (
+from survtrace.metrics.calibration_distance import (
+    CalibrationError,
     CalibrationErrors,
+    calibration_errors,
+)
+from survtrace.metrics.calibration_regression import (
     CalibrationRegression,
     SmoothCalibrationCurve,
-    calibration_errors,
     calibration_intercept_slope,
     smooth_calibration_curve,
 )
 from survtrace.metrics.censoring import CensoringSurvival, censoring_survival
+from survtrace.metrics.centre_spread import CentreSpread, centre_spread, difference_test
 from survtrace.metrics.comparison import (
     Bootstrap,
     Comparison,
@@ -54,9 +58,11 @@ from survtrace.metrics.step_function import StepFunction
 __all__ = [
     "Bootstrap",
     "CalibrationCurve",
+    "CalibrationError",
     "CalibrationErrors",
     "CalibrationRegression",
     "CensoringSurvival",
+    "CentreSpread",
     "Comparison",
     "DCalibration",
     "DecisionCurve",
@@ -79,6 +85,7 @@ __all__ = [
     "calibration_errors",
     "calibration_intercept_slope",
     "censoring_survival",
+    "centre_spread",
     "compare",
     "concordance_antolini",
     "concordance_cause_specific",
@@ -87,6 +94,7 @@ __all__ = [
     "corrected_t_test",
     "d_calibration",
     "d_calibration_incidence",
+    "difference_test",
     "integrated_brier_score",
     "integrated_brier_score_survival",
     "kaplan_meier",

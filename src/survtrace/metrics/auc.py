@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from survtrace.errors import SettingError
+from survtrace.errors import DataWarning, SettingError, warn
 from survtrace.metrics.censoring import Part, Ties, Weights, read_weights, usable_times
 from survtrace.metrics.inputs import Floats, pick_cause, read_estimates, read_subjects, read_times
 from survtrace.metrics.pairs import pair_totals
@@ -81,7 +81,14 @@ def auc_at(
     True
     """
     weights, number, values, grid = _read(y, estimate, [time], cause, y_train, ties)
-    return _area(weights, number, values[:, 0], grid[0], controls)
+    area = _area(weights, number, values[:, 0], grid[0], controls)
+    if np.isnan(area) and grid[0] <= weights.censoring.last_usable:
+        warn(
+            f"the area at time {grid[0]:g} is NaN: nobody had the event by then, or everybody. "
+            "Choose another time.",
+            DataWarning,
+        )
+    return area
 
 
 def _read(

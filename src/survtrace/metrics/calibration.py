@@ -80,6 +80,15 @@ def calibration_curve(
     size = np.bincount(group)
     members = [outcome.take(group == number) for number in range(len(size))]
     observed, low, high = np.array([_incidence_by(moment, each, label) for each in members]).T
+    if n_unknown := int(np.isnan(observed).sum()):
+        first = int(np.isnan(observed).argmax())
+        warn(
+            f"the observed incidence by {moment:g} is NaN in {n_unknown} of {len(size)} groups "
+            f"(first: number {first + 1}, of {size[first]} subjects): their follow-up ends "
+            "earlier with some event-free, or too few have entered at the first events. Choose an "
+            "earlier time or fewer groups.",
+            DataWarning,
+        )
     mean = np.bincount(group, weights=predicted) / size
     if outcome.entry is not None:
         weight = _weights(outcome, moment).by(moment)

@@ -1,4 +1,4 @@
-"""Calibration by regression: intercept, slope, smooth curve and its errors, for competing causes.
+"""Calibration by regression: intercept, slope and smooth curve, for competing causes.
 
 As the guide of van Geloven et al. (BMJ 2022) has it. Pseudo-values of the incidence at a horizon
 are regressed on the complementary log-log of the prediction, cloglog(p) = log(-log(1 - p)), by
@@ -71,31 +71,6 @@ class SmoothCalibrationCurve:
     high: Floats
 
 
-@dataclass(frozen=True)
-class CalibrationErrors:
-    """Distance between predicted and smoothly observed incidence, over the subjects.
-
-    Chance makes them positive even for a calibrated prediction, the more so the fewer the events.
-
-    Attributes
-    ----------
-    ici
-        The mean, the integrated calibration index (Austin and Steyerberg 2019).
-    e50, e90
-        The median, and what 90 % of the subjects do not exceed.
-    emax
-        The largest.
-    ici_by_chance
-        The ICI to be expected of a calibrated prediction, by the noise of the curve alone.
-    """
-
-    ici: float
-    e50: float
-    e90: float
-    emax: float
-    ici_by_chance: float
-
-
 def calibration_intercept_slope(
     y: Any, incidence: ArrayLike, horizon: float, *, cause: Any = None
 ) -> CalibrationRegression:
@@ -122,7 +97,7 @@ def calibration_intercept_slope(
     >>> round(found.intercept, 3), round(found.slope, 3), round(found.p_value, 3)
     (0.595, 1.706, 0.393)
     """
-    predicted, pseudo, n_events = _read(y, incidence, horizon, cause)
+    predicted, pseudo, n_events = read_calibration(y, incidence, horizon, cause)
     undefined = Score.undefined(len(predicted))
     nothing = CalibrationRegression(undefined, undefined, np.nan, np.nan)
     if not _enough(pseudo, n_events, "calibration intercept and slope are NaN"):
@@ -182,45 +157,15 @@ def smooth_calibration_curve(
     >>> curve.observed.round(3)
     array([0.205, 0.795])
     """
-    predicted, pseudo, n_events = _read(y, incidence, horizon, cause)
+    predicted, pseudo, n_events = read_calibration(y, incidence, horizon, cause)
     places = np.linspace(predicted.min(), predicted.max(), 100) if at is None else _read_at(at)
-    spline = _Spline.fit(predicted, pseudo, n_events, knots)
+    spline = CalibrationSpline.fit(predicted, pseudo, n_events, knots)
     observed, low, high = spline.at(places)
     return SmoothCalibrationCurve(places, observed, low, high)
 
 
-def calibration_errors(
-    y: Any, incidence: ArrayLike, horizon: float, *, cause: Any = None, knots: int | None = None
-) -> CalibrationErrors:
-    """Mean, median, 90 % quantile and maximum of |predicted - smoothly observed| (ICI, E50, ...).
-
-    Parameters
-    ----------
-    y, incidence, horizon, cause, knots
-        As in `smooth_calibration_curve`.
-
-    Examples
-    --------
-    >>> y = {"event": [1, 0, 1, 1, 0, 1], "duration": [5.0, 6.0, 1.0, 2.0, 7.0, 8.0]}
-    >>> found = calibration_errors(y, [0.3, 0.2, 0.6, 0.5, 0.4, 0.1], horizon=5.5)
-    >>> round(found.ici, 3), round(found.emax, 3)
-    (0.163, 0.32)
-    """
-    predicted, pseudo, n_events = _read(y, incidence, horizon, cause)
-    spline = _Spline.fit(predicted, pseudo, n_events, knots)
-    error = np.abs(spline.at(predicted)[0] - predicted)
-    middle, most = np.quantile(error, [0.5, 0.9])
-    return CalibrationErrors(
-        ici=float(error.mean()),
-        e50=float(middle),
-        e90=float(most),
-        emax=float(error.max()),
-        ici_by_chance=float(np.sqrt(2 / np.pi) * spline.error_at(predicted).mean()),
-    )
-
-
 @dataclass(frozen=True, eq=False)
-class _Spline:
+class CalibrationSpline:
     """A restricted cubic spline of cloglog(prediction); coefficients are NaN if it has no fit."""
 
     knots: Floats
@@ -228,7 +173,10 @@ class _Spline:
     covariance: Floats
 
     @staticmethod
-    def fit(predicted: Floats, pseudo: Floats, n_events: int, n_knots: int | None) -> _Spline:
+    def fit(
+        predicted: Floats, pseudo: Floats, n_events: int, n_knots: int | None
+    ) -> CalibrationSpline:
+        """Regress pseudo-values on the spline; see `smooth_calibration_curve`."""
         if n_knots is None:
             n_knots = 3 if n_events < 30 else 4 if n_events < 100 else 5
         if n_knots not in PLACES:
@@ -248,8 +196,8 @@ class _Spline:
                 _warn_of_no_end(consequence)
         if found is None:
             size = len(start)
-            return _Spline(knots, np.full(size, np.nan), np.full((size, size), np.nan))
-        return _Spline(knots, found[0], found[1].T @ found[1])
+            return CalibrationSpline(knots, np.full(size, np.nan), np.full((size, size), np.nan))
+        return CalibrationSpline(knots, found[0], found[1].T @ found[1])
 
     def at(self, predicted: Floats) -> tuple[Floats, Floats, Floats]:
         """The observed incidence where so much is predicted, and its 95 % interval."""
@@ -261,6 +209,21 @@ class _Spline:
         """The standard error of the observed incidence, to first order."""
         middle, error = self._linear(predicted)
         return _slope(middle) * error
+
+    def shrunken(self, predicted: Floats, shares: Floats, draws: Floats) -> Floats:
+        """Observed less predicted incidence if the curve were nearer to the calibrated one.
+
+        A share of 0 is the calibrated curve, 1 the one found. To each, draws of the noise of the
+        coefficients are added, given as rows of standard normal numbers. Shape (share, draw,
+        prediction).
+        """
+        x = _cloglog(predicted)
+        design = _basis(x, self.knots)
+        values, vectors = np.linalg.eigh(self.covariance)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))  # rounding
+        noise = draws[:, : len(values)] @ root.T @ design.T
+        bend = np.multiply.outer(shares, design @ self.coefficients - x)
+        return _probability(x + bend[:, np.newaxis] + noise) - predicted
 
     def _linear(self, predicted: Floats) -> tuple[Floats, Floats]:
         design = _basis(_cloglog(predicted), self.knots)
@@ -340,7 +303,9 @@ def _slope(cloglog: Floats) -> Floats:
     return np.asarray(np.exp(cloglog - np.exp(cloglog)))
 
 
-def _read(y: Any, incidence: ArrayLike, horizon: float, cause: Any) -> tuple[Floats, Floats, int]:
+def read_calibration(
+    y: Any, incidence: ArrayLike, horizon: float, cause: Any
+) -> tuple[Floats, Floats, int]:
     """Predictions strictly between 0 and 1, pseudo-values, and the number of events."""
     outcome, pseudo, n_events = read_pseudo_values(y, horizon, cause, "calibration by regression")
     predicted = read_probability(incidence, outcome, "incidence")

@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataError, row_name
 from survtrace.tables.covariates.real_numbers import real_numbers
 from survtrace.tables.outcome import outcome as outcomes
+from survtrace.tables.outcome.alignment import align_rows
 from survtrace.tables.outcome.outcome import Outcome, join_rows
 
 Floats = NDArray[np.float64]
@@ -33,6 +35,8 @@ def read_outcome(y: Any, **labels: Any) -> Outcome:
     (1, 2)
     """
     outcome = outcomes.read_outcome(y, ask=False, **labels)
+    if isinstance(y, pd.DataFrame):
+        outcome = replace(outcome, labels=y.index)
     return outcome if outcome.is_start_stop else _without_zero_entry(outcome)
 
 
@@ -63,6 +67,8 @@ def read_subjects(y: Any, score: str) -> Outcome:
     (1, 2)
     """
     outcome = read_outcome(y)
+    if len(outcome) == 0:
+        raise DataError(f"{score} needs at least one subject; y has none. Pass some.")
     if outcome.goes_on is not None and outcome.goes_on.any():
         seen = (
             f"{score} needs one row for each subject, predicted from what is known at its start; "
@@ -81,7 +87,7 @@ def pick_cause(outcome: Outcome, cause: Any = None) -> int:
     >>> pick_cause(read_outcome({"event": ["relapse", "death"], "duration": [1, 2]}), "relapse")
     2
     """
-    if cause is not None:
+    if cause is not None and outcome.causes:
         return outcome.cause_number(cause)
     if not outcome.causes:
         raise DataError(
@@ -98,7 +104,7 @@ def pick_cause(outcome: Outcome, cause: Any = None) -> int:
 
 def read_estimate(estimate: ArrayLike, outcome: Outcome) -> Floats:
     """One finite number for each subject, higher for a higher risk."""
-    values = _numbers(estimate, "estimate")
+    values = _rows("estimate", estimate, outcome)
     if values.ndim != 1:
         raise DataError(
             f"estimate must be one number for each subject; got shape {values.shape}. "
@@ -111,7 +117,7 @@ def read_estimate(estimate: ArrayLike, outcome: Outcome) -> Floats:
 
 def read_estimates(estimate: ArrayLike, outcome: Outcome, times: Floats) -> Floats:
     """Finite numbers of shape (subject, time); a flat column is repeated for every time."""
-    values = _numbers(estimate, "estimate")
+    values = _rows("estimate", estimate, outcome)
     if values.ndim == 1:
         values = np.repeat(read_estimate(values, outcome)[:, np.newaxis], len(times), axis=1)
     _require_curves("estimate", values, outcome, times)
@@ -123,7 +129,7 @@ def read_probabilities(
     probabilities: ArrayLike, outcome: Outcome, times: Floats, name: str
 ) -> Floats:
     """Curves of shape (subject, time) within [0, 1]; a flat column will do for one time."""
-    values = _numbers(probabilities, name)
+    values = _rows(name, probabilities, outcome)
     if values.ndim == 1 and len(times) == 1:
         values = values[:, np.newaxis]
     _require_curves(name, values, outcome, times)
@@ -164,10 +170,10 @@ def read_times(times: ArrayLike, *, at_least: int = 1, increasing: bool = False)
 
 def read_horizon(horizon: float | None) -> float:
     """A positive time, infinite if none is given."""
-    value = np.inf if horizon is None else float(horizon)
-    if not value > 0:
+    value = np.asarray(np.inf if horizon is None else _numbers(horizon, "horizon"))
+    if value.ndim != 0 or not value > 0:
         raise DataError(f"horizon must be a time above 0; got {horizon!r}. Pass None for no end.")
-    return value
+    return float(value)
 
 
 def read_thresholds(thresholds: ArrayLike) -> Floats:
@@ -185,6 +191,14 @@ def read_thresholds(thresholds: ArrayLike) -> Floats:
             "Pass for example thresholds=[0.05, 0.1, 0.2]."
         )
     return values
+
+
+def _rows(name: str, values: Any, outcome: Outcome) -> Floats:
+    """Numbers of each subject: by label, where both are pandas tables, else by position."""
+    if outcome.labels is not None:
+        subjects = pd.Series(0, index=outcome.labels)
+        values = align_rows(subjects, values, name, table="y")
+    return _numbers(values, name)
 
 
 def _numbers(values: ArrayLike, name: str) -> Floats:

@@ -12,7 +12,7 @@ from, as in `mean_incidence`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -143,7 +143,14 @@ def _read(
 def _benefits(
     outcome: Outcome, cause: int, time: float, thresholds: Floats, predicted: Floats
 ) -> tuple[Score, ...]:
-    scores = [_benefit(outcome, cause, time, level, predicted > level) for level in thresholds]
+    # Who is above a higher threshold is above a lower one too: as many are the same subjects.
+    sets: dict[int, _Treated] = {}
+    scores = []
+    for level in thresholds:
+        treated = predicted > level
+        if (n_treated := int(treated.sum())) not in sets:
+            sets[n_treated] = _treated(outcome, cause, time, treated)
+        scores.append(_benefit(sets[n_treated], level))
     unknown = np.flatnonzero(np.isnan(scores))
     if len(unknown):
         first = thresholds[unknown[0]]
@@ -157,15 +164,27 @@ def _benefits(
     return tuple(scores)
 
 
-def _benefit(
-    outcome: Outcome, cause: int, time: float, threshold: float, treated: NDArray[np.bool_]
-) -> Score:
+class _Treated(NamedTuple):
+    """Who is treated, the share they are, and the incidence among them; None if nobody is."""
+
+    rows: NDArray[np.bool_]
+    share: Score
+    observed: Score | None
+
+
+def _treated(outcome: Outcome, cause: int, time: float, treated: NDArray[np.bool_]) -> _Treated:
     if not treated.any():
-        return Score(0.0, np.zeros(len(outcome)))
-    odds = threshold / (1 - threshold)
+        return _Treated(treated, Score(0.0, np.zeros(len(outcome))), None)
     share = mean_incidence(outcome, treated.astype(np.float64), time)
-    observed = observed_incidence(outcome.take(treated), cause, time)
+    return _Treated(treated, share, observed_incidence(outcome.take(treated), cause, time))
+
+
+def _benefit(treated: _Treated, threshold: float) -> Score:
+    rows, share, observed = treated
+    if observed is None:
+        return share
+    odds = threshold / (1 - threshold)
     gain = (1 + odds) * observed - odds  # of one who is treated
     influence = gain * share.influence
-    influence[treated] += share * (1 + odds) * observed.influence
+    influence[rows] += share * (1 + odds) * observed.influence
     return Score(share * gain, influence, gain * share.independent)

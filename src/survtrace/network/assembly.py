@@ -11,6 +11,7 @@ from survtrace.network.embedding import Embedding
 from survtrace.network.encoder import Encoder, EncoderLayer
 from survtrace.network.heads import CauseHeads, Head, answer
 from survtrace.network.member import Dropout, MemberLinear, RandomMask, TokenDropout
+from survtrace.network.power import raised
 from survtrace.network.representation import Representation
 
 
@@ -80,9 +81,11 @@ class Network(nn.Module):
         self.stay = Head(m, hidden, 1, shape.head_depth)
         self.head_dropout = Dropout(shape.head_dropout)
         self.recalibration_factor: Tensor
+        self.hazard_power: Tensor
         self.generator: torch.Generator | None = None
         factor = torch.ones(m, 1, shape.n_causes, shape.n_intervals)
         self.register_buffer("recalibration_factor", factor)
+        self.register_buffer("hazard_power", torch.ones(shape.n_causes))
 
     @property
     def device(self) -> torch.device:
@@ -148,8 +151,12 @@ class Network(nn.Module):
     def hazards(
         self, rows: Int[Tensor, "subject token"], values: Float[Tensor, "subject token"]
     ) -> Float[Tensor, "member subject cause interval"]:
-        """Hazard of each cause, integrated over each interval (eq. 17), recalibrated."""
+        """Hazard of each cause, integrated over each interval (eq. 17), recalibrated.
+
+        That is ``recalibration_factor`` times the hazard of the heads to the ``hazard_power``.
+        """
         logits = self.cause_logits(*self._for_every_member(rows, values))
+        logits = raised(logits, self.hazard_power)
         return nn.functional.softplus(logits) * self.recalibration_factor
 
     def attention(

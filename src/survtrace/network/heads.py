@@ -73,3 +73,10 @@ class CauseHeads(nn.Module):
         """Compute logits from the outputs of the heads."""
         logits = outputs + self.proportional * outputs.mean(-1, keepdim=True)
         return logits.transpose(1, 2)
+
+    def outputs_of(
+        self, logits: Float[Tensor, "member interval"]
+    ) -> Float[Tensor, "member interval"]:
+        """Compute the outputs of a head from its logits: what `forward` does, undone."""
+        share = self.proportional / (1 + self.proportional)
+        return logits - share * logits.mean(-1, keepdim=True)

@@ -118,7 +118,7 @@ def collect(
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        frame, outcome = scored = _read(est, X, y)
+        frame, outcome = scored = read_cohort(est, X, y)
         rows = None if train is None else _read_training(est, train)
         alerts, remarks = check_rows(est, scored, rows)
         scores = score(est, *scored, rows, random_state, tell, with_baselines=not alerts)
@@ -134,7 +134,7 @@ def collect(
         patients = choose_patients(view.est, view.X, view.outcome, main, random_state, time)
     return Summary(
         alerts=alerts,
-        remarks=(*remarks, *_sentences(caught)),
+        remarks=(*remarks, *sentences(caught)),
         cohort=cohort,
         learned=None if rows is None else describe(est, *rows),
         scores=scores,
@@ -142,17 +142,19 @@ def collect(
         patients=patients,
         fit=describe_fit(est),
         names=names_of(est),
-        versions={
-            "survtrace": version("survtrace"),
-            "torch": version("torch"),
-            "Python": platform.python_version(),
-        },
+        versions=versions(),
         seed=random_state,
         made=datetime.now(UTC),
     )
 
 
-def _sentences(caught: list[warnings.WarningMessage]) -> list[str]:
+def versions() -> dict[str, str]:
+    """Versions of what made the page."""
+    packages = {name: version(name) for name in ("survtrace", "torch")}
+    return {**packages, "Python": platform.python_version()}
+
+
+def sentences(caught: list[warnings.WarningMessage]) -> list[str]:
     """Turn our own warnings, each once, into sentences of the page; issue others again."""
     texts = []
     for each in caught:
@@ -163,7 +165,7 @@ def _sentences(caught: list[warnings.WarningMessage]) -> list[str]:
     return [f"{text[:1].upper()}{text[1:]}" for text in dict.fromkeys(texts)]
 
 
-def _read(est: SurvTRACE, X: Any, y: Any) -> Subjects:
+def read_cohort(est: SurvTRACE, X: Any, y: Any) -> Subjects:
     """A table in the estimator's columns, and its outcome in the estimator's causes."""
     X, outcome = read_scored(est, X, y)
     table = open_table(X)
@@ -179,7 +181,7 @@ def _read_training(est: SurvTRACE, train: Any) -> Subjects:
         X, y = train
     except (TypeError, ValueError):
         raise DataError("train must be a pair (X, y) of the training rows.") from None
-    return _read(est, X, y)
+    return read_cohort(est, X, y)
 
 
 def _importance(view: View, n_repeats: int, random_state: int) -> Importance:

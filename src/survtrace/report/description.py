@@ -10,9 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from survtrace.estimator import SurvTRACE
-from survtrace.metrics import aalen_johansen, censoring_survival
+from survtrace.metrics import aalen_johansen
 from survtrace.metrics.censoring import FEWEST_AT_RISK
 from survtrace.metrics.event_table import event_table
+from survtrace.metrics.follow_up import follow_up_quantiles
 from survtrace.tables.covariates.columns import levels, numbers
 from survtrace.tables.covariates.covariates import Covariate, open_table
 from survtrace.tables.covariates.encoding import Categories, Scale
@@ -130,7 +131,7 @@ def describe(est: SurvTRACE, X: Any, outcome: Outcome) -> CohortSummary:
         int((ends.event == 0).sum()),
         _events(ends),
         _five_numbers(ends.duration),
-        _median_follow_up(outcome),
+        float(follow_up_quantiles(outcome, 0.5)),
         None if outcome.entry is None else _observation(outcome),
         tuple(_covariate(table, covariate, column) for covariate, column in columns),
         times,
@@ -199,19 +200,6 @@ def _round_times(start: float, end: float) -> Floats:
     power = 10.0 ** np.floor(np.log10((end - start) / 5))
     step = max(m * power for m in (1, 2, 5) if m * power <= (end - start) / 5)
     return step * np.arange(np.floor(start / step) + 1, np.floor(end / step) + 1)
-
-
-def _median_follow_up(outcome: Outcome) -> float:
-    """Median follow-up by the reverse Kaplan-Meier estimate, on the clock that starts at entry."""
-    if outcome.entry is not None:
-        stays, _ = join_rows(outcome)
-        assert stays.entry is not None
-        outcome = replace(
-            stays, duration=stays.duration - stays.entry, entry=None, id=None, goes_on=None
-        )
-    followed = censoring_survival(outcome)
-    over = np.flatnonzero(followed.values <= 0.5)
-    return float(followed.times[over[0]]) if len(over) else float("nan")
 
 
 def _covariate(table: Any, covariate: Covariate, column: Scale | Categories) -> CovariateSummary:

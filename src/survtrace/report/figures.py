@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,29 +24,21 @@ from survtrace.plots import (
 )
 from survtrace.report.baselines import AALEN_JOHANSEN
 from survtrace.report.collected import Summary
+from survtrace.report.drawing import (
+    MOST_LETTERS,
+    SMALL,
+    STYLE,
+    Image,
+    canvas,
+    legend_below,
+    short,
+    uri,
+)
 
-NARROW, SMALL = (3.3, 5.4), (4.6, 3.4)  # inches: a third and half of the page wide
+NARROW = (3.3, 5.4)  # inches: a third of the page wide
 MOST_COVARIATES = 20
 SQUEEZED = 5  # a panel this many times smaller than the largest keeps a scale of its own
-LONGEST, MOST_LETTERS = 26, 40  # of a name along an axis; of names side by side
 POINTS = ("predicted", "observed", "low", "high", "size")  # of a calibration curve
-STYLE: dict[Any, Any] = {
-    "text.parse_math": False,  # a dollar in a name begins no formula
-    "svg.hashsalt": "survtrace",
-    "svg.fonttype": "path",
-    "font.size": 9,
-    "axes.titlesize": 10,
-    "legend.fontsize": 8,
-}
-
-
-@dataclass(frozen=True)
-class Image:
-    """A drawing as a data URI, what it shows in words, and its caption."""
-
-    uri: str
-    alt: str
-    caption: str = ""
 
 
 def draw(summary: Summary) -> dict[str, list[Image]]:
@@ -69,18 +58,18 @@ def draw(summary: Summary) -> dict[str, list[Image]]:
 
 def _observed(summary: Summary) -> Image:
     cohort, causes, names = summary.cohort, summary.fit.causes, summary.names
-    figure, ax = _canvas(SMALL)
+    figure, ax = canvas(SMALL)
     labels = _labels(causes, names)
     plot_stacked(
         cohort.times, cohort.incidence, labels, unit=names.time_unit, clock=names.clock, ax=ax
     )
-    _legend_below(figure, ax)
+    legend_below(figure, ax)
     since = ""
     if cohort.since is not None:
         since = f" Of those event-free at {names.clock} {cohort.since:.3g}: before, fewer than "
         since += f"{FEWEST_AT_RISK} were at risk when an event came."
     return Image(
-        _uri(figure),
+        uri(figure),
         "Observed incidence of each cause, stacked, over time. At the end of follow-up: "
         f"{_ends(causes, cohort.incidence, names)}.",
         "What happened to the scored subjects: Aalen-Johansen incidence of each cause, stacked up; "
@@ -91,14 +80,14 @@ def _observed(summary: Summary) -> Image:
 def _at_risk(summary: Summary) -> Image:
     observation, names = summary.cohort.observation, summary.names
     assert observation is not None
-    figure, ax = _canvas(SMALL)
+    figure, ax = canvas(SMALL)
     plot_at_risk(observation.outcome, unit=names.time_unit, clock=names.clock, ax=ax)
-    _legend_below(figure, ax)
+    legend_below(figure, ax)
     seen = ", ".join(
         f"{row.subjects:,} at {row.time:g}" for row in observation.at_risk.itertuples()
     )
     return Image(
-        _uri(figure),
+        uri(figure),
         f"Subjects under observation over time: {seen}.",
         "Subjects under observation; marks below are events. Where few are at risk, curves and "
         "scores rest on few.",
@@ -107,10 +96,10 @@ def _at_risk(summary: Summary) -> Image:
 
 def _history(summary: Summary) -> Image:
     fit = summary.fit
-    figure, ax = _canvas(SMALL)
+    figure, ax = canvas(SMALL)
     plot_history(fit.history, ax=ax)
     return Image(
-        _uri(figure),
+        uri(figure),
         f"Training and validation loss of {len(fit.members)} members over "
         f"{fit.members['epochs'].max()} epochs; best validation losses between "
         f"{fit.members['loss'].min():.4f} and {fit.members['loss'].max():.4f}.",
@@ -126,15 +115,15 @@ def _differences(summary: Summary) -> Image:
         1000 * table.pivot(index="baseline", columns="cause", values=name).loc[baselines, causes]
         for name in ("difference", "low", "high")
     )
-    figure, ax = _canvas(SMALL)
+    figure, ax = canvas(SMALL)
     plot_differences(middle, low, high, baselines, _labels(causes, names), ax=ax)
     ax.set_ylabel("SurvTRACE minus baseline, IBS x 1000")
     if sum(map(len, _labels(causes, names))) > MOST_LETTERS:
         ax.tick_params(axis="x", rotation=30)
-    _legend_below(figure, ax)
+    legend_below(figure, ax)
     better, worse = int((table["high"] < 0).sum()), int((table["low"] > 0).sum())
     return Image(
-        _uri(figure),
+        uri(figure),
         f"Difference of the integrated Brier score to each baseline, for each cause: the 95 % "
         f"interval lies below 0 (SurvTRACE better) in {better} and above 0 (worse) in {worse} of "
         f"{len(table)} comparisons.",
@@ -160,18 +149,18 @@ def _scores(summary: Summary) -> Iterator[Image]:
     # Where hardly anybody has had an event the reference is near 0, and a share of it anything.
     limits = _limits((wide.to_numpy() for wide in tables.values()), most=0.96)
     for cause, wide in tables.items():
-        figure, ax = _canvas(SMALL)
+        figure, ax = canvas(SMALL)
         labels = {"title": names.cause(cause), "score": shown, "unit": names.time_unit}
         at_start = scores.landmark is None
         labels["clock"] = names.clock if at_start else "time after the landmark"
         times, methods = wide.columns.to_numpy(), list(wide.index)
         plot_scores_over_time(times, wide.to_numpy(), methods, reference=0, **labels, ax=ax)
         ax.set_ylim(limits)
-        _legend_below(figure, ax)
+        legend_below(figure, ax)
         ends = ", ".join(f"{m} {v:.3g}" for m, v in zip(methods, wide.iloc[:, -1], strict=True))
         beyond = (wide < limits[0]).any(axis=None) or (wide > limits[1]).any(axis=None)
         yield Image(
-            _uri(figure),
+            uri(figure),
             f"{shown}, {names.cause(cause)}, over time. At the end: {ends}.",
             "Some times, where few had an event, lie beyond the scale." if beyond else "",
         )
@@ -182,14 +171,14 @@ def _calibration(summary: Summary) -> Iterator[Image]:
     seen = scores.calibration.dropna(subset="observed")
     ends = 1.05 * seen.groupby("cause")[["predicted", "observed", "high"]].max().max(axis=1)
     for k, (cause, groups) in enumerate(seen.groupby("cause", sort=False)):
-        figure, ax = _canvas(SMALL)
+        figure, ax = canvas(SMALL)
         squeezed = ends[cause] < ends.max() / SQUEEZED
         points: dict[str, Any] = {name: groups[name] for name in POINTS}
         plot_calibration(
             **points,
             colour=COLOURS[k % len(COLOURS)],
             limit=float(ends[cause] if squeezed else ends.max()),
-            title=_short(names.cause(cause)) + (" (scale of its own)" if squeezed else ""),
+            title=short(names.cause(cause)) + (" (scale of its own)" if squeezed else ""),
             ax=ax,
         )
         ax.locator_params(nbins=5)
@@ -198,7 +187,7 @@ def _calibration(summary: Summary) -> Iterator[Image]:
             for row in groups.itertuples()
         )
         yield Image(
-            _uri(figure),
+            uri(figure),
             f"Calibration of {names.cause(cause)} by {names.time(f'{scores.horizon:g}')}, in "
             f"{len(groups)} groups of rising prediction; predicted and observed: {texts}.",
         )
@@ -210,15 +199,15 @@ def _importance(summary: Summary) -> Iterator[Image]:
     limits = _limits(1000 * top[["importance", "low", "high"]].to_numpy() for top in tops.values())
     for cause, top in tops.items():
         size = (SMALL[0], max(SMALL[1], 0.8 + 0.22 * len(top)))
-        figure, ax = _canvas(size)
+        figure, ax = canvas(size)
         middle, low, high = 1000 * top[["importance", "low", "high"]].to_numpy().T
-        shown, title = [_short(names.covariate(c)) for c in top["covariate"]], names.cause(cause)
+        shown, title = [short(names.covariate(c)) for c in top["covariate"]], names.cause(cause)
         label = "rise of the IBS when shuffled, x 1000"
         plot_importance(middle, low, high, shown, xlabel=label, title=title, ax=ax)
         ax.set_xlim(limits)
         first = top.iloc[0]
         yield Image(
-            _uri(figure),
+            uri(figure),
             f"Importance of covariates for {names.cause(cause)}; the first is "
             f"{names.covariate(first['covariate'])}, {1000 * first['importance']:.2f} "
             f"({1000 * first['low']:.2f} to {1000 * first['high']:.2f}) thousandths.",
@@ -240,9 +229,9 @@ def _patients(summary: Summary) -> Iterator[Image]:
         plot_stacked(*curves, **axis, ax=below)
         above.set_xlabel("")
         above.set_ylim(0, top)
-        _legend_below(figure, below)
+        legend_below(figure, below)
         yield Image(
-            _uri(figure),
+            uri(figure),
             f"Predicted incidence of each cause for the subject of {patient.name} risk, as lines "
             f"and stacked. At the end of the time grid: {_ends(causes, patient.incidence, names)}.",
         )
@@ -258,31 +247,10 @@ def _limits(parts: Iterable[Any], most: float = 1.0) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _canvas(size: tuple[float, float]) -> tuple[Figure, Any]:
-    figure = Figure(figsize=size, layout="constrained")
-    return figure, figure.subplots()
-
-
-def _legend_below(figure: Figure, ax: Any) -> None:
-    handles, labels = ax.get_legend_handles_labels()
-    columns = 3 if sum(map(len, labels[:3])) <= MOST_LETTERS else 1
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
-
-
-def _uri(figure: Figure) -> str:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
-
-
 def _ends(causes: Any, incidence: Any, names: Names) -> str:
     ends = zip(causes, incidence[:, -1], strict=True)
     return ", ".join(f"{names.cause(cause)} {value:.1%}" for cause, value in ends)
 
 
 def _labels(causes: Any, names: Names) -> list[str]:
-    return [_short(names.cause(cause)) for cause in causes]
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+    return [short(names.cause(cause)) for cause in causes]

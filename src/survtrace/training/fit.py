@@ -19,20 +19,27 @@ from survtrace.cohort.file_source import FileSource, Source
 from survtrace.cohort.prepare import Cohort, CohortCounts, FileReaders, prepare
 from survtrace.losses.objective import Tasks
 from survtrace.metrics import censoring_survival
+from survtrace.metrics.follow_up import follow_up_quantiles
 from survtrace.network.assembly import Network, Shape
 from survtrace.settings import names_of_causes
 from survtrace.tables.covariates.encoding import Encoding
+from survtrace.tables.outcome.outcome import Outcome
 from survtrace.tables.outcome.time_grid import end_follow_up
+from survtrace.tables.typicality.typicality import Typicality
 from survtrace.threads import threads
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.history import History
+from survtrace.training.interval import learn_interval
 from survtrace.training.loop import Plan, train
 from survtrace.training.recalibration import recalibrate
+from survtrace.training.typicality import learn_typicality
 from survtrace.training.unknown import learn_unknown
 
 NOT_IN_FINGERPRINT = (
+    "about",
     "cause_names",
     "checkpoint_dir",
+    "intervals",
     "max_epochs",
     "prediction_batch_size",
     "random_state",  # the seeds drawn from it are
@@ -59,8 +66,10 @@ class FittedState:
     censoring: Any
     history: pd.DataFrame
     card: dict[str, Any]
+    interval: dict[str, Any] | None = None
     entry: tuple[float, float, float] | None = None
     has_start_stop: bool = False
+    typicality: Typicality | None = None
     error: BaseException | None = None
 
 
@@ -111,7 +120,12 @@ def fit(
                 broken_by = error  # what was learned before is kept
             if settings.recalibrate:
                 recalibrate(network, batch_source)
-        return _state(network, cohort, history, broken_by)
+            interval = None
+            if settings.intervals and settings.ips == "none" and broken_by is None:
+                interval = learn_interval(
+                    network, cohort, batch_source, plan, settings.validation_fraction, base
+                )
+        return _state(network, cohort, history, settings.about, interval, broken_by)
 
 
 def plan_training(settings: Any, cohort: Cohort, seeds: list[int], base: int) -> tuple[Shape, Plan]:
@@ -199,14 +213,20 @@ def automatic_batch_size(n_subjects: int) -> int:
     return int(2 ** np.clip(np.floor(np.log2(max(n_subjects, 1) / 100)), 6, 10))
 
 
-def model_card(counts: CohortCounts, *, interrupted: bool) -> dict[str, Any]:
-    """Write down when an estimator was fitted, and on how many subjects of what kind.
+def model_card(
+    counts: CohortCounts, followed: Outcome, about: Any, *, interrupted: bool
+) -> dict[str, Any]:
+    """Write down when an estimator was fitted, on how many subjects of what kind, and from when.
+
+    Summaries only: nothing in it is of a subject. The follow-up is that of the rows learned from.
 
     Examples
     --------
-    >>> card = model_card(CohortCounts(3, {1: 2}, {"age": 0}, n_rows=3), interrupted=False)
-    >>> card["n_events"], card["n_censored"]
-    ({'1': 2}, 1)
+    >>> counts = CohortCounts(3, {1: 2}, {"age": 0}, n_rows=3)
+    >>> followed = Outcome(np.array([1.0, 2.0, 5.0]), np.array([1, 1, 0]), (1,))
+    >>> card = model_card(counts, followed, {"dates": "2004 to 2015"}, interrupted=False)
+    >>> card["n_events"], card["n_censored"], card["follow_up"]["longest"], card["about"]
+    ({'1': 2}, 1, 5.0, {'dates': '2004 to 2015'})
     """
     return {
         "fitted_on": datetime.now(UTC).date().isoformat(),
@@ -215,15 +235,31 @@ def model_card(counts: CohortCounts, *, interrupted: bool) -> dict[str, Any]:
         "n_censored": int(counts.n_subjects - np.sum(list(counts.n_events.values()))),
         "n_missing": {name: int(n) for name, n in counts.n_missing.items()},
         "n_rows": int(counts.n_rows),
+        "follow_up": _follow_up(followed),
         "entry": None if counts.entry is None else list(counts.entry),
         "has_start_stop": counts.has_start_stop,
+        "about": {str(topic): str(text) for topic, text in (about or {}).items()},
         "interrupted": bool(interrupted),
         "survtrace_version": version("survtrace"),
     }
 
 
+def _follow_up(outcome: Outcome) -> dict[str, float | None]:
+    """Quartiles by the reverse Kaplan-Meier estimate (None: not reached), and the longest."""
+    from_entry = outcome.duration - (0.0 if outcome.entry is None else outcome.entry)
+    quartiles = follow_up_quantiles(outcome)
+    names = ("first_quartile", "median", "third_quartile")
+    known = {n: None if np.isnan(q) else float(q) for n, q in zip(names, quartiles, strict=True)}
+    return {**known, "longest": float(from_entry.max())}
+
+
 def _state(
-    network: Network, cohort: Cohort, history: History, error: BaseException | None
+    network: Network,
+    cohort: Cohort,
+    history: History,
+    about: Any,
+    interval: dict[str, Any] | None,
+    error: BaseException | None,
 ) -> FittedState:
     trained_on = cohort.trained_on
     on_grid = end_follow_up(trained_on, cohort.cuts[-1])
@@ -240,8 +276,10 @@ def _state(
         score_times=between if last > first else np.array([0.0, last]),
         censoring=censoring_survival(trained_on),
         history=history.frame(),
-        card=model_card(cohort.counts, interrupted=history.interrupted),
+        card=model_card(cohort.counts, trained_on, about, interrupted=history.interrupted),
+        interval=interval,
         entry=cohort.counts.entry,
         has_start_stop=cohort.counts.has_start_stop,
+        typicality=learn_typicality(cohort),
         error=error,
     )

@@ -26,7 +26,12 @@ ALONE = ProcessGroup()
 
 @dataclass(frozen=True)
 class Plan:
-    """How to train: one number for each knob of the loop; ``batch_size`` counts subjects."""
+    """How to train: one number for each knob of the loop; ``batch_size`` counts subjects.
+
+    Training goes on from a fitted network with ``keep_start``: a member that never gets better
+    stays what it was. ``trained`` is 1 for the parameters that are trained, 0 for others (None:
+    all are).
+    """
 
     lr: float
     weight_decay: float
@@ -39,6 +44,8 @@ class Plan:
     seeds: list[int]
     dropout_seed: int
     rows_per_subject: float = 1.0
+    keep_start: bool = False
+    trained: Tensor | None = None
 
     def n_tokens(self, shape: Shape) -> int:
         """Tokens of all members in a step, by which threads are chosen."""
@@ -60,7 +67,10 @@ def train(
     state = begin(network, plan, batch_source.n_steps, history)
     stopping = state.stopping
     first = checkpoint.restore(state) if checkpoint else 0
-    step = prepare_step(state, plan.clip_norm, group)
+    if plan.keep_start:
+        everyone = stopping.learning.tolist()
+        stopping.best_loss.copy_(validation_loss(network, batch_source, everyone, group))
+    step = prepare_step(state, plan.clip_norm, group, plan.trained)
     try:
         with progress_bar(verbose, plan.max_epochs, device) as show, tensor_cores(device):
             for epoch in range(first, plan.max_epochs):
@@ -82,7 +92,7 @@ def train(
                 show(epoch, stopping.best_loss, stopping.stopped)
                 if stopping.stopped[members].any():
                     state.keep(~stopping.stopped[members])
-                    step = prepare_step(state, plan.clip_norm, group)
+                    step = prepare_step(state, plan.clip_norm, group, plan.trained)
                 if checkpoint:
                     checkpoint.save(epoch, state)
     except KeyboardInterrupt:

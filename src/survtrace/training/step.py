@@ -23,12 +23,22 @@ LOGGER = logging.getLogger("survtrace")
 
 
 class Step:
-    """Forward, loss, backward, clipping, optimiser, running average."""
+    """Forward, loss, backward, clipping, optimiser, running average.
 
-    def __init__(self, state: State, clip_norm: float, group: ProcessGroup) -> None:
+    ``trained`` is 1 for the parameters that change, else 0; None: all do.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        clip_norm: float,
+        group: ProcessGroup,
+        trained: Float[Tensor, " parameter"] | None = None,
+    ) -> None:
         self.state = state
         self.clip_norm = clip_norm
         self.group = group
+        self.trained = trained
 
     def __call__(
         self,
@@ -47,6 +57,8 @@ class Step:
             share = shard.shape[1] / subjects.shape[1]
             parts = parts * share
             group.all_reduce(state.gradient.mul_(share))
+        if self.trained is not None:
+            state.gradient.mul_(self.trained)
         ops.update(
             state.flat_parameters, state.gradient, state.optimiser, state.average, self.clip_norm
         )
@@ -141,9 +153,14 @@ class GraphedStep:
         return CudaGraph(graph, cohort, order, task_weight, losses)
 
 
-def prepare_step(state: State, clip_norm: float, group: ProcessGroup) -> Step | GraphedStep:
+def prepare_step(
+    state: State,
+    clip_norm: float,
+    group: ProcessGroup,
+    trained: Float[Tensor, " parameter"] | None = None,
+) -> Step | GraphedStep:
     """Make a step for the members that are left, recorded where the device can do that."""
-    step = Step(state, clip_norm, group)
+    step = Step(state, clip_norm, group, trained)
     return GraphedStep(step) if state.flat_parameters.is_cuda and group.size == 1 else step
 
 

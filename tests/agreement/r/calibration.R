@@ -38,10 +38,14 @@ tables <- function() {
   g$duration <- ifelse(g$pstat == 1, g$ptime, g$futime)
   g$event <- ifelse(g$pstat == 1, 1, 2 * g$death)
   g <- g[c(TRUE, FALSE), ]
+  f <- flchain[seq(1, nrow(flchain), by = 16), ]
+  chapter <- as.character(f$chapter)
+  f$event <- ifelse(f$death == 0, 0, ifelse(chapter %in% "Circulatory", 1, ifelse(chapter %in% "Neoplasms", 2, 3)))
   of <- function(s, horizons) make(s$duration, s$event, s$z, horizons)
   list(
     pbc = make(pbc$time, pbc$status, log(pbc$bili), c(1000, 2500)),
     mgus2 = make(g$duration, g$event, g$age, c(60, 180)),
+    flchain = make(f$futime, f$event, f$age, c(2400, 4000)),
     veteran = make(veteran$time, veteran$status, -veteran$karno, c(90, 250)),
     years = of(simulate(300, 1, 12, 120, 1), c(24, 60)),
     years_two_causes = of(simulate(350, 2, 12, 96, 2), c(24, 48)),

@@ -1,6 +1,8 @@
 """info says what a model is, and that it is damaged where it is."""
 
+import copy
 import json
+import re
 import shutil
 
 import pytest
@@ -22,6 +24,20 @@ def test_info_is_read_by_programs(survtrace, model, fitted_three):
     assert facts["time_grid"] == fitted_three.time_grid_.tolist()
     assert [each["name"] for each in facts["covariates"]] == ["age", "size", "sex", "stage"]
     assert facts["interrupted"] is False
+
+
+def test_info_says_how_long_subjects_were_followed_and_what_no_table_holds(
+    survtrace, fitted_three, tmp_path
+):
+    est = copy.copy(fitted_three)
+    est.card_ = {**est.card_, "about": {"dates": "2004 to 2015"}}
+    est.save(tmp_path / "m")
+    out = survtrace("info", tmp_path / "m").out
+    assert "by reverse Kaplan-Meier, longest " in out
+    assert re.search(r"dates: +2004 to 2015", out)
+    assert json.loads(survtrace("info", tmp_path / "m", "--json").out)["about"] == {
+        "dates": "2004 to 2015"
+    }
 
 
 def test_a_model_of_an_earlier_version_has_no_card(survtrace, model, tmp_path):

@@ -157,6 +157,8 @@ def test_a_folder_of_something_else_is_left_alone_before_anything_is_read(survtr
         ((*OUTCOME, "--use", "agee"), "did you mean 'age'?"),
         ((*OUTCOME, "--cause-name", "relapse"), "--cause-name takes LABEL=TEXT"),
         ((*OUTCOME, "--cause-name", "9=relapse"), "'9' is none"),
+        ((*OUTCOME, "--about", "date=2004"), "no topic 'date'; did you mean 'dates'?"),
+        ((*OUTCOME, "--about", "2004"), "--about takes TOPIC=TEXT"),
         ((*OUTCOME, "--decimal", ";"), "--decimal must be . or ,"),
         ((*OUTCOME, "--set", "lr=fast"), "lr must be a number above 0"),
     ],

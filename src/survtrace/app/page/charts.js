@@ -1,7 +1,7 @@
 // Curves as SVG: numbers in, figures out.
 
 // Okabe and Ito's palette, as in survtrace.plots; each colour also has a pattern of its own.
-const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442"];
+export const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442"];
 const PATTERNS = [
   "M-2 2l4 -4M0 8l8 -8M6 10l4 -4", "M0 4h8", "M4 0v8", "M0 0l8 8M-2 6l4 4M6 -2l4 4",
   "M4 4h.1", "M0 0l8 8M0 8l8 -8", "M0 4h8M4 0v8",
@@ -14,7 +14,7 @@ export const percent = (p) => {
 };
 export const plain = (value) => value.toLocaleString("en", { maximumSignificantDigits: 6 });
 
-function svg(name, attributes = {}, ...children) {
+export function svg(name, attributes = {}, ...children) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
   node.append(...children);
@@ -135,17 +135,15 @@ export function stacked({ title, width, height = 260, begin, end, clock, horizon
   return caption(title, figure);
 }
 
-// One curve for each patient, each at times of its own, with a band of two deviations between
-// members where these are known.
+// One curve for each patient, each at times of its own, with a band from low to high where known.
 export function lines({ title, width, height, begin, end, clock, after, top, patients, say }) {
   const right = 74;
   const frame = axes({ width, height, right, begin, end, top, clock, say });
   const { figure, x, y } = frame;
   const inside = (p) => Math.min(top, Math.max(0, p));
-  for (const { kind, times, values, deviation } of patients) {
-    if (deviation.includes(null)) continue;
-    figure.append(svg("path", { class: `${kind} band`, d: area(x, y, times,
-      values.map((p, i) => inside(p - 2 * deviation[i])), values.map((p, i) => inside(p + 2 * deviation[i]))) }));
+  for (const { kind, times, low, high } of patients) {
+    if (low === null) continue;
+    figure.append(svg("path", { class: `${kind} band`, d: area(x, y, times, low.map(inside), high.map(inside)) }));
   }
   past(frame, after, top);
   for (const horizon of new Set(patients.map((patient) => patient.horizon))) marker(frame, horizon, top);

@@ -10,7 +10,24 @@ export const asksNow = ({ time }) => time.now !== null;
 // As many digits as are read: of a small time four, of a large one whole numbers.
 export const shownTime = (t) => t.toLocaleString("en",
   Math.abs(t) < 1000 ? { maximumSignificantDigits: 4 } : { maximumFractionDigits: 0 });
-export const when = ({ time }, t) => [shownTime(t), time.unit].filter(Boolean).join(" ");
+export const when = ({ time }, t) => [shownTime(t), t === 1 ? time.unit.replace(/s$/, "") : time.unit].filter(Boolean).join(" ");
+
+const A_YEAR = { day: 365.25, week: 52.18, month: 12 };
+// Whole years within a stretch of time, in its own unit: what people ask for most.
+export function roundYears({ time }, far) {
+  const year = { ...A_YEAR, year: 1 }[time.unit.toLowerCase().replace(/s$/, "")];
+  return year === undefined ? [] : [1, 2, 5, 10, 20].filter((years) => years * year <= far).slice(-4)
+    .map((years) => [years === 1 ? "1 year" : `${years} years`, Math.round(years * year)]);
+}
+
+// The same time in years, where the unit is shorter and it comes to two years or more.
+export function inYears({ time }, t) {
+  const years = t / (A_YEAR[time.unit.toLowerCase().replace(/s$/, "")] ?? Infinity);
+  if (years < 1.95) return "";
+  const rounded = Math.round(years * 2) / 2;
+  const close = Math.abs(years - rounded) < 0.02 ? "" : "about ";
+  return ` (${close}${Math.abs(years - rounded) < 0.2 ? rounded : years.toFixed(1)} years)`;
+}
 export const axisName = ({ time }) => (time.unit ? `${time.name} (${time.unit})` : time.name);
 export const capital = (words) => words.charAt(0).toUpperCase() + words.slice(1);
 

@@ -1,19 +1,9 @@
 // A patient's form, built from the covariates the estimator knows.
 
 import { asksNow, NOW, nowField, shownTime } from "./clock.js";
+import { element } from "./dom.js";
 
 const LONG_LIST = 12;  // more levels than this are searched by typing
-
-export function element(name, attributes = {}, ...children) {
-  const node = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
-    else if (value === true) node.setAttribute(key, "");
-    else if (value !== false && value != null) node.setAttribute(key, value);
-  }
-  node.append(...children);
-  return node;
-}
 
 export const typicalPatient = (schema) =>
   ({ ...Object.fromEntries(schema.covariates.map((c) => [c.name, c.typical])), [NOW]: schema.time.now });
@@ -30,7 +20,9 @@ export function patientForm(schema, letter, values, onchange) {
     element("legend", {}, legend), ...fields.map((f) => f.node));
   return {
     node: form,
-    // Marks what differs from another patient, and says what is wrong with the first value that cannot be read.
+    // Marks what differs from another patient and what makes one unlike those learned from, and
+    // says what is wrong with the first value that cannot be read.
+    markOdd: (names) => fields.forEach((f) => f.node.classList.toggle("odd", names.includes(f.name))),
     compare: (other) => fields.forEach((f) => f.compare(other)),
     unreadable: () => fields.find((f) => f.unreadable())?.complaint,
   };
@@ -70,7 +62,7 @@ function field(covariate, id, values, onchange) {
   });
   show();
   return {
-    node,
+    node, name,
     complaint: covariate.required ? `${label} must be a number; got none. Type one.`
       : numerical ? `${label} must be a number; got none. Type one, or tick unknown.`
       : `${label} must be one of its ${covariate.levels.length} categories. Choose one from the list, or tick unknown.`,

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from survtrace.cli import screen
+from survtrace.cli.commands.update import in_words
 from survtrace.cli.options import Json, Model
 
 if TYPE_CHECKING:
     from survtrace import SurvTRACE
 
 MOST_LEVELS = 6
-NOT_SHOWN = ("random_state", "verbose", "checkpoint_dir")
+NOT_SHOWN = ("about", "random_state", "verbose", "checkpoint_dir")
 
 
 def info(model: Model, json: Json = False) -> None:
@@ -49,6 +50,8 @@ def describe_model(est: SurvTRACE, folder: Path) -> dict[str, Any]:
         "survtrace_version": card.get("survtrace_version"),
         "subjects": card.get("n_subjects"),
         "censored": card.get("n_censored"),
+        "follow_up": card.get("follow_up"),
+        "about": card.get("about", {}),
         "censored_labels": [str(label) for label in est.censored_],
         "causes": [
             {"label": str(cause), "name": name, "events": n_events.get(str(cause))}
@@ -72,6 +75,7 @@ def describe_model(est: SurvTRACE, folder: Path) -> dict[str, Any]:
         "parameters": sum(parameter.numel() for parameter in est.network_.parameters()),
         "bytes": sum(file.stat().st_size for file in folder.iterdir()),
         "settings": changed,
+        "updates": est.updates_,
     }
 
 
@@ -97,6 +101,8 @@ def _show(facts: dict[str, Any]) -> None:
     """Print the description for people."""
     import pandas as pd
 
+    from survtrace.naming import follow_up_words
+
     if facts["interrupted"]:
         typer.echo("This fit was interrupted before training had ended.")
     unit = f" {facts['time_unit']}" if facts["time_unit"] else ""
@@ -109,6 +115,8 @@ def _show(facts: dict[str, Any]) -> None:
         "model": f"{facts['model']}, {facts['bytes'] / 2**20:.1f} MiB",
         "fitted": _fitted(facts),
         "causes": causes,
+        "follow-up": follow_up_words(facts["follow_up"], facts["time_unit"]),
+        **facts["about"],
         facts["time_name"] or "times": ", ".join(f"{cut:g}" for cut in facts["time_grid"]) + unit,
         "entry": _entry(facts, unit),
         "columns": ", ".join(f"--{name} {column}" for name, column in facts["columns"].items()),
@@ -117,10 +125,12 @@ def _show(facts: dict[str, Any]) -> None:
         f"{facts['epochs']} epochs",
         "settings": ", ".join(f"{name}={value}" for name, value in facts["settings"].items())
         or "all at their defaults",
+        "updated": "; ".join(in_words(each) for each in facts["updates"]),
     }
+    width = max(10, *(len(name) + 2 for name, text in lines.items() if text))
     for name, text in lines.items():
         if text:
-            typer.echo(f"{name + ':':<10}{text}")
+            typer.echo(f"{name + ':':<{width}}{text}")
     shown = [
         {
             "covariate": each["name"] + (f" ({each['label']})" if each["label"] else ""),

@@ -18,6 +18,7 @@ from survtrace.cli import screen
 from survtrace.cli.commands.suggest import as_arguments, ask_about_rows
 from survtrace.cli.options import (
     REQUIRED,
+    About,
     Force,
     Gpu,
     Json,
@@ -27,6 +28,7 @@ from survtrace.cli.options import (
     Table,
     TableOptions,
     Workers,
+    read_about,
     read_subjects,
     reads_table,
     rows_as_in,
@@ -92,6 +94,7 @@ def fit(
         list[str] | None,
         typer.Option(metavar="LABEL=TEXT", help="How to call a cause; repeatable."),
     ] = None,
+    about: About = None,
     config: Annotated[
         Path | None, typer.Option(help="Settings as JSON or TOML, such as tune's settings.json.")
     ] = None,
@@ -127,7 +130,7 @@ def fit(
     from survtrace.cohort.file_source import needs_whole_table
 
     chosen = gather_settings(config, settings or [], seed)
-    chosen |= _named(how, time_unit, time_name, cause_name, chosen)
+    chosen |= _named(how, time_unit, time_name, cause_name, about, chosen)
     require_free_model(out, force=force, inputs=[table, config, how.columns])
     columns = how.outcome
     began = time.perf_counter()
@@ -229,6 +232,7 @@ def _named(
     time_unit: str | None,
     time_name: str | None,
     cause_names: Sequence[str] | None,
+    about: Sequence[str] | None,
     chosen: dict[str, Any],
 ) -> dict[str, Any]:
     """Collect the settings that have an option beside --set."""
@@ -248,6 +252,8 @@ def _named(
                 f"--cause-name takes LABEL=TEXT, such as 1=relapse; got {list(cause_names)}."
             )
         found["cause_names"] = {label.strip(): text.strip() for label, _, text in pairs}
+    if about:
+        found["about"] = {**(chosen.get("about") or {}), **read_about(about)}
     return found
 
 

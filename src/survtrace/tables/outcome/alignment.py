@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from survtrace.errors import DataError, DataWarning, warn
 
 
-def align_rows(X: Any, given: Any, name: str) -> Any:
+def align_rows(X: Any, given: Any, name: str, *, table: str = "X") -> Any:
     """Bring a pandas frame, a Series or a mapping of these into the row order of X.
 
-    Equal labels, or no labels on one side: rows belong together by position. The same labels in
-    another order: by label, with a warning. Other labels: `DataError`. A default index (0, 1, ...)
-    only counts rows, which go by position then; unless the other side has the same numbers in
-    another order, or a run of numbers that overlaps, where either could be meant: `DataError`.
+    ``name`` and ``table`` are what messages call the two. Equal labels, or no labels on one side:
+    rows belong together by position. The same labels in another order: by label, with a warning.
+    Other labels: `DataError`. A default index (0, 1, ...) only counts rows, which go by position
+    then; unless the other side has the same numbers in another order, or a run of numbers that
+    overlaps, where either could be meant: `DataError`.
 
     Examples
     --------
@@ -37,7 +38,7 @@ def align_rows(X: Any, given: Any, name: str) -> Any:
     index, other = _index_of(X), _index_of(given)
     if index is None or other is None:
         return given
-    order = _order(index, other, name)
+    order = _order(index, other, name, table)
     return given if order is None else given.iloc[order]
 
 
@@ -45,34 +46,37 @@ def _index_of(table: Any) -> pd.Index[Any] | None:
     return table.index if isinstance(table, pd.DataFrame | pd.Series) else None
 
 
-def _order(index: pd.Index[Any], other: pd.Index[Any], name: str) -> NDArray[np.intp] | None:
+def _order(
+    index: pd.Index[Any], other: pd.Index[Any], name: str, table: str
+) -> NDArray[np.intp] | None:
     """Find the positions of the labels of X among the others; None to leave rows as they are."""
     if len(index) != len(other) or index.equals(other):
         return None
     if _is_default(index) or _is_default(other):
         if _may_be_labels(index) and _may_be_labels(other):
             raise DataError(
-                f"X and {name} must have the same row labels; theirs are numbers that differ in "
-                "order or by a few rows, and one of them may only count rows. To go by label, pass "
-                f"{name}.loc[X.index]; to go by position, .reset_index(drop=True) on both."
+                f"{table} and {name} must have the same row labels; theirs are numbers that differ "
+                "in order or by a few rows, and one of them may only count rows. To go by label, "
+                f"pass {name}.loc[{table}.index]; to go by position, .reset_index(drop=True) on "
+                "both."
             )
         return None
-    repeated = [side for side, labels in (("X", index), (name, other)) if not labels.is_unique]
+    repeated = [side for side, labels in ((table, index), (name, other)) if not labels.is_unique]
     absent = index[~index.isin(other)]
     if repeated or len(absent):
         seen = (
             f"labels of {' and '.join(repeated)} occur more than once"
             if repeated
-            else f"{len(absent)} of {len(index)} labels of X are not among those of {name} "
+            else f"{len(absent)} of {len(index)} labels of {table} are not among those of {name} "
             f"(first: {absent[0]!r})"
         )
         raise DataError(
-            f"X and {name} must have the same row labels; {seen}. Build both from the same table, "
-            "or go by position: .reset_index(drop=True) on both."
+            f"{table} and {name} must have the same row labels; {seen}. Build both from the same "
+            "table, or go by position: .reset_index(drop=True) on both."
         )
     warn(
-        f"the rows of X and {name} have the same labels in another order; {name} is taken in the "
-        "order of X.",
+        f"the rows of {table} and {name} have the same labels in another order; {name} is taken "
+        f"in the order of {table}.",
         DataWarning,
     )
     return np.asarray(other.get_indexer(index))

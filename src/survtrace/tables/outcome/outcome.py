@@ -55,6 +55,7 @@ class Outcome:
     entry: NDArray[np.float64] | None = None  # when observation began; None: at 0 for everybody
     id: NDArray[np.int64] | None = None  # number of the row's subject; None: one row each
     goes_on: NDArray[np.bool_] | None = None  # whether the subject has a later row, by ``id``
+    labels: Any = None  # the index of a pandas table, by which scores match predictions
 
     def __post_init__(self) -> None:
         if self.id is not None and self.goes_on is None:
@@ -111,7 +112,7 @@ class Outcome:
 
     def take(self, subjects: NDArray[Any]) -> Outcome:
         """Select some of the subjects, by number or mask."""
-        columns = ("duration", "event", "entry", "id", "goes_on")
+        columns = ("duration", "event", "entry", "id", "goes_on", "labels")
         given = {name: getattr(self, name) for name in columns}
         taken: dict[str, Any] = {
             name: None if each is None else each[subjects] for name, each in given.items()

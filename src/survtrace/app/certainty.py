@@ -1,0 +1,76 @@
+"""How far an answer can be trusted: intervals of its curves, and how usual each subject is."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from survtrace.errors import DataWarning
+from survtrace.estimator import SurvTRACE
+
+Array = NDArray[np.float64]
+UNLIKE = 0.01
+
+
+class Interval(BaseModel):
+    """Between which ends the probabilities lie, in lists like those of the curves."""
+
+    level: float
+    survival_low: list[list[float]]
+    survival_high: list[list[float]]
+    incidence_low: list[list[list[float]]]
+    incidence_high: list[list[list[float]]]
+
+
+class Typicality(BaseModel):
+    """How usual one subject is among those the estimator learned from.
+
+    ``share`` of them are at least as unusual: 0.001 is one in a thousand. ``because`` names the
+    covariates that make a subject ``unlike`` them, the most unusual first.
+    """
+
+    share: float
+    unlike: bool
+    because: list[str]
+
+
+def intervals(
+    est: SurvTRACE, X: pd.DataFrame, times: Array, after: Array | None, level: float | None
+) -> Interval | None:
+    """Return the intervals of all curves; None where they are not asked for, or not known."""
+    if level is None or getattr(est, "interval_", None) is None:
+        return None
+    settings: dict[str, Any] = {"level": level, "conditional_after": after}
+    survival = est.predict_interval(X, times, kind="survival", **settings)
+    incidence = est.predict_interval(X, times, **settings)
+    return Interval.model_construct(
+        level=level,
+        survival_low=survival[0].tolist(),
+        survival_high=survival[1].tolist(),
+        incidence_low=incidence[0].tolist(),
+        incidence_high=incidence[1].tolist(),
+    )
+
+
+def typicalities(est: SurvTRACE, X: pd.DataFrame) -> list[Typicality] | None:
+    """Return how usual each subject is; None where the estimator does not know."""
+    if getattr(est, "typicality_", None) is None:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # the curves have warned of all of them
+        shares = est.typicality(X)
+        unlike = shares < UNLIKE
+        reasons = iter(est.typicality(X[unlike], reasons=True)[1] if unlike.any() else ())
+    return [
+        Typicality.model_construct(
+            share=float(share),
+            unlike=bool(is_unlike),
+            because=list(next(reasons, ())) if is_unlike else [],
+        )
+        for share, is_unlike in zip(shares, unlike, strict=True)
+    ]

@@ -1,0 +1,1 @@
+"""How usual a whole patient is among those learned from; no torch."""

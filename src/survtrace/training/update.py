@@ -1,0 +1,173 @@
+"""Updates a fitted network with subjects of another place, in one way or in the best of several."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import version
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from survtrace.errors import DataWarning, SettingError, warn
+from survtrace.network.assembly import Network
+from survtrace.training.cross_fitting import (
+    Predict,
+    ask,
+    choose_way,
+    draw_folds,
+    mean_score,
+    predict_folds,
+    ratios,
+)
+from survtrace.training.fine_tuning import fine_tune
+from survtrace.training.local_rows import LocalRows
+from survtrace.training.rescaling import events_ratio, rescale
+
+# Ways of updating, the simpler first.
+WAYS = ("none", "level", "slope", "heads", "whole")
+TRAINED = ("heads", "whole")
+# Events in all without which nothing is compared, and without which "auto" does not train.
+ENOUGH_TO_COMPARE, ENOUGH_TO_TRAIN = 10, 50
+STRANGE_RATIO = 5.0  # a level so far off is rather another unit of time than another hospital
+
+
+class Updated(NamedTuple):
+    """The network after an update, and what is remembered of it, in plain values."""
+
+    network: Network
+    record: dict[str, Any]
+
+
+def update(
+    network: Network,
+    local: LocalRows,
+    how: str,
+    settings: Any,
+    predict: Predict,
+    n_folds: int,
+    base: int,
+) -> Updated:
+    """Compare the ways that are asked for on held-out rows, then update by all rows.
+
+    ``settings`` are those of an estimator, as attributes; ``base`` is the seed.
+    """
+    check_way(how, n_folds)
+    seeds = [int(seed) for seed in np.random.SeedSequence(base).generate_state(settings.n_members)]
+    outcome = local.outcome
+    n_events = int((outcome.event > 0).sum())
+    ways = [way for way in WAYS if how == "auto" or way in ("none", how)]
+    if how == "auto" and n_events < ENOUGH_TO_TRAIN:
+        ways = [way for way in ways if way not in TRAINED]
+    by_way = partial(update_network, network, settings=settings, seeds=seeds, base=base)
+    # What "unknown" means is learned at the end alone: it takes longer than the rest.
+    on_folds = SimpleNamespace(**{**vars(settings), "unknown_steps": 0, "verbose": False})
+    scores, chosen = list[dict[str, Any]](), how
+    _warn_of_strange_level(network, local)
+    questions = ask(outcome, float(local.cuts[-1])) if n_events >= ENOUGH_TO_COMPARE else []
+    if questions:
+        folds = draw_folds(outcome, n_folds, base)
+        found = {}
+        for way in ways:
+            try_way = partial(by_way, how=way, settings=on_folds)
+            answers = predict_folds(local, try_way, folds, questions, predict)
+            found[way] = mean_score(outcome, questions, answers)
+            gap = found[way].minus(found["none"])
+            scores.append(
+                {
+                    "how": way,
+                    "integrated_brier": float(found[way]),
+                    "difference": float(gap),
+                    "standard_error": gap.standard_error,
+                    "observed_expected": ratios(questions[0], answers[0]),
+                }
+            )
+        chosen = choose_way(found) if how == "auto" else how
+    elif how == "auto":
+        chosen = "none"
+        _warn_of_few_events(n_events)
+    updated = by_way(local, how=chosen)
+    return Updated(updated, _record(network, updated, local, how, chosen, n_folds, scores))
+
+
+def update_network(
+    network: Network, local: LocalRows, how: str, settings: Any, seeds: list[int], base: int
+) -> Network:
+    """Give a copy of a network, updated in one way."""
+    updated = copy.deepcopy(network)
+    if how == "none":
+        return updated
+    cohort = local.cohort(settings.validation_fraction, seeds)
+    assert isinstance(cohort.store, dict)
+    subjects = cohort.layout.tensors(cohort.store).to(network.device)
+    rescale(updated, subjects, with_power=how == "slope")
+    if how in TRAINED:
+        fine_tune(updated, cohort, settings, seeds, base, heads_only=how == "heads")
+        rescale(updated, subjects, with_power=False)  # dropout in training shifts the level
+    return updated
+
+
+def check_way(how: str, n_folds: int) -> None:
+    """Refuse a way that there is not, and a number of folds that compares nothing.
+
+    Examples
+    --------
+    >>> check_way("all", 5)
+    Traceback (most recent call last):
+    survtrace.errors.SettingError: how must be one of 'auto', 'none', 'level', 'slope', 'heads', \
+'whole'; got 'all'.
+    """
+    if how not in ("auto", *WAYS):
+        options = ", ".join(repr(way) for way in ("auto", *WAYS))
+        raise SettingError(f"how must be one of {options}; got {how!r}.")
+    if isinstance(n_folds, bool) or not isinstance(n_folds, int) or n_folds < 2:
+        raise SettingError(f"n_folds must be a whole number of at least 2; got {n_folds!r}.")
+
+
+def _record(
+    before: Network,
+    after: Network,
+    local: LocalRows,
+    asked: str,
+    how: str,
+    n_folds: int,
+    scores: Sequence[dict[str, Any]],
+) -> dict[str, Any]:
+    """Write down an update: when, by whom, how, and what it is worth on held-out rows."""
+    outcome = local.outcome
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "survtrace_version": version("survtrace"),
+        "rows": len(outcome),
+        "subjects": outcome.n_subjects,
+        "events": {str(cause): n for cause, n in outcome.n_events.items()},
+        "asked": asked,
+        "how": how,
+        "n_folds": n_folds if scores else None,
+        "scores": list(scores),
+    }
+
+
+def _warn_of_strange_level(network: Network, local: LocalRows) -> None:
+    """Warn of a level so far off that the unit of durations may be another one."""
+    cohort = local.cohort(0.5, [0])
+    assert isinstance(cohort.store, dict)
+    ratio = events_ratio(network, cohort.layout.tensors(cohort.store).to(network.device))
+    if not 1 / STRANGE_RATIO < ratio < STRANGE_RATIO:
+        warn(
+            f"the new place has {ratio:.2g} times the events that the model expects there. Are "
+            "durations in the same unit, and events the same?",
+            DataWarning,
+        )
+
+
+def _warn_of_few_events(n_events: int) -> None:
+    seen = (
+        f"with {n_events} events on the time grid the ways of updating cannot be compared "
+        f"({ENOUGH_TO_COMPARE} at times that can be scored are needed): the model is left as it "
+        "is. To update it all the same, say"
+    )
+    warn(DataWarning(f'{seen} how="level".', in_command=f"{seen} --how level."))

@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+
+from survtrace.errors import DataError, SettingError
+from survtrace.metrics import centre_spread, difference_test
+
+VALUES = np.array([0.8, 1.0, 1.5, 1.1])
+ERRORS = np.array([0.1, 0.1, 0.2, 0.3])
+
+
+def test_centres_that_agree_have_no_spread_and_a_new_one_is_as_the_mean():
+    found = centre_spread([0.70, 0.71, 0.69, 0.70], np.full(4, 0.05), scale="logit")
+    assert found.tau == 0
+    assert (found.new_low, found.new_high) == (found.low, found.high)
+    assert found.p_value > 0.99
+
+
+def test_with_equal_errors_it_is_the_plain_mean_and_the_spread_beyond_chance():
+    values, error = np.array([1.0, 2.0, 4.0, 5.0]), 0.5
+    found = centre_spread(values, np.full(4, error))
+    assert found.mean == pytest.approx(3.0)
+    assert found.tau**2 == pytest.approx(values.var(ddof=1) - error**2)
+    half = 3.182446 * values.std(ddof=1) / 2  # t with 3 degrees of freedom
+    assert found.high - found.mean == pytest.approx(half, rel=1e-5)
+
+
+def test_ratios_turned_round_are_summarised_turned_round():
+    found = centre_spread(VALUES, ERRORS, scale="log")
+    other = centre_spread(1 / VALUES, ERRORS / VALUES**2, scale="log")
+    assert other.mean == pytest.approx(1 / found.mean)
+    assert (other.new_low, other.new_high) == pytest.approx((1 / found.new_high, 1 / found.new_low))
+    assert other.tau == pytest.approx(found.tau)
+
+
+def test_centres_without_a_place_on_the_scale_are_left_out():
+    found = centre_spread([*VALUES, np.nan, 0.0], [*ERRORS, 0.1, 0.1], scale="log")
+    assert found == centre_spread(VALUES, ERRORS, scale="log")
+
+
+@pytest.mark.parametrize("n_centres", [0, 1])
+def test_one_centre_has_no_spread_to_tell(n_centres):
+    found = centre_spread(VALUES[:n_centres], ERRORS[:n_centres])
+    assert found.n_centres == n_centres
+    assert np.isnan([found.tau, found.low, found.new_high, found.p_value]).all()
+    assert difference_test(VALUES[:n_centres], ERRORS[:n_centres])[0] == n_centres
+
+
+def test_of_two_groups_the_test_is_that_of_their_difference():
+    n_groups, statistic, _ = difference_test([1.0, 1.6], [0.3, 0.4])
+    assert n_groups == 2
+    assert statistic == pytest.approx(0.6**2 / (0.3**2 + 0.4**2))
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(DataError, match=r"same length; got shapes \(2,\) and \(1,\)"):
+        centre_spread([1.0, 2.0], [0.1])
+    with pytest.raises(SettingError, match="scale must be one of"):
+        centre_spread([1.0, 2.0], [0.1, 0.1], scale="sqrt")

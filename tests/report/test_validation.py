@@ -1,0 +1,116 @@
+"""The page on a validation says what was found, what is known, and what the user must tell."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from survtrace import SurvTRACE
+from survtrace.report import card_facts, write_validation
+from survtrace.report.checklist import as_markdown
+from survtrace.report.tripod import read_items
+from survtrace.settings import ABOUT_TOPICS
+
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+
+
+@pytest.fixture(scope="module")
+def validated(draw_cohort, tiny, tmp_path_factory):
+    """An estimator, the folder of its validation, and what was found."""
+    X, y = draw_cohort(700, 2, seed=3)
+    X = X.assign(hospital=np.arange(len(X)) % 4)
+    told = {"dates": "2004 to 2015", "place": "Leiden <b>"}
+    est = SurvTRACE(**tiny, about=told, cause_names={1: "relapse"}, time_unit="months")
+    est.fit(X[:300].drop(columns="hospital"), y[:300])
+    folder = tmp_path_factory.mktemp("validation")
+    found = write_validation(
+        est,
+        X[300:],
+        y[300:],
+        folder,
+        horizons=[8.0],
+        thresholds=[0.1, 0.2, 0.4],
+        by=["sex"],
+        centre="hospital",
+        about={"dates": "2016", "ethics": "waived"},
+    )
+    return est, folder, found
+
+
+def test_the_folder_holds_page_tables_figures_checklist_and_card(validated):
+    _, folder, found = validated
+    assert {"report.html", "checklist.md", "card.md"} <= {file.name for file in folder.iterdir()}
+    scores = pd.read_csv(folder / "scores.csv")
+    np.testing.assert_allclose(scores["value"], found.validation.scores["value"])
+    assert len(list(folder.glob("calibration-*.svg"))) == 2
+    assert (folder / "groups-1.svg").read_text("utf-8").startswith("<?xml")
+
+
+def test_the_page_stands_alone_and_escapes_what_it_is_told(validated):
+    page = (validated[1] / "report.html").read_text("utf-8")
+    assert "Leiden &lt;b&gt;" in page
+    assert "Leiden <b>" not in page
+    assert not re.search(r'(?:src|href)="(?!#|data:)', page)
+    ids = re.findall(r'id="([^"]*)"', page)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'href="#([^"]*)"', page)) <= set(ids)
+    assert set(re.findall(r'aria-labelledby="([^"]*)"', page)) <= set(ids)
+
+
+def test_the_page_shows_the_scores_found(validated):
+    _, folder, found = validated
+    page = (folder / "report.html").read_text("utf-8")
+    scores = found.validation.scores.set_index(["cause", "score"])["value"]
+    for name in ("O/E", "slope", "AUC", "Brier"):
+        assert f"{scores[1, name]:.3f} (".replace("-", "\N{MINUS SIGN}") in page
+    assert "A new centre" in page
+    assert page.count("Relapse by 8") >= 2
+
+
+def test_every_item_is_there_and_is_answered_or_asked(validated):
+    entries = validated[2].checklist
+    assert [entry.item for entry in entries] == read_items()
+    assert set(ABOUT_TOPICS.values()) <= {entry.item.number for entry in entries}
+    for entry in entries:
+        assert entry.found or entry.is_open
+        assert entry.topic is not None or not entry.is_open
+    by_number = {entry.item.number: entry for entry in entries}
+    assert by_number["5b"].found == ("Model: 2004 to 2015", "Validation: 2016")
+    assert not by_number["17"].is_open
+    assert by_number["18a"].is_open
+    assert "300 subjects" in by_number["10"].found[0]
+    assert "400 subjects" in by_number["10"].found[1]
+    assert "hospital" in " ".join(by_number["12d"].found)
+
+
+def test_the_checklist_in_markdown_names_the_gaps_first(validated):
+    entries = validated[2].checklist
+    text = as_markdown(entries, "Checklist")
+    n_open = sum(entry.is_open for entry in entries)
+    assert f"{n_open} of 52 items wait" in text
+    assert text.count("\n- **") == n_open
+    assert text.count("\n| ") == 53
+
+
+def test_the_card_has_counts_and_no_subject(validated):
+    est, folder, _ = validated
+    card = card_facts(est)
+    assert card["Dates"] == "2004 to 2015"
+    assert card["Learned from"].startswith("300 subjects: ")
+    assert "reverse Kaplan-Meier" in card["Follow-up"]
+    assert "# Model card" in (folder / "card.md").read_text("utf-8")
+
+
+def test_an_old_model_without_a_card_is_validated_and_says_so(validated, draw_cohort, tmp_path):
+    est, _, _ = validated
+    card, est.card_ = est.card_, {}
+    try:
+        X, y = draw_cohort(300, 2, seed=4)
+        path = tmp_path / "page.html"
+        found = write_validation(est, X, y, path, horizons=[8.0])
+    finally:
+        est.card_ = card
+    assert "kept no card" in path.read_text("utf-8")
+    assert not len(found.validation.groups)

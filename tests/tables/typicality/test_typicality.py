@@ -1,0 +1,153 @@
+"""One number says how usual a whole patient is, as often right as it promises."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from survtrace.errors import DataWarning
+from survtrace.tables.covariates.covariates import infer_covariates, open_table
+from survtrace.tables.covariates.encoding import Encoded, learn_encoding
+from survtrace.tables.typicality.typicality import FEWEST_SUBJECTS, UNLIKE, Typicality
+
+pytestmark = pytest.mark.filterwarnings("ignore:some columns carry no information")
+
+
+def draw(n, seed):
+    """Children and adults, whose weight goes with age; women of whom some are pregnant."""
+    rng = np.random.default_rng(seed)
+    age = np.where(rng.random(n) < 0.3, rng.uniform(1, 15, n), rng.normal(55, 14, n).clip(18))
+    grown = np.minimum(age / 18, 1)
+    sex = rng.choice(["f", "m"], n)
+    weight = (3.5 + 70 * grown**1.3) * rng.lognormal(0, 0.15, n)
+    pregnant = (sex == "f") & (age > 18) & (age < 45) & (rng.random(n) < 0.3)
+    ward = np.where(age < 18, "children", rng.choice(["surgery", "medicine"], n))
+    frame = {"age": age, "weight": weight, "sex": sex, "marker": rng.lognormal(0, 1, n)}
+    frame["pregnant"] = np.where(pregnant, "yes", "no")
+    frame["ward"] = ward
+    frame["marker"] = np.where(rng.random(n) < 0.2, np.nan, frame["marker"])
+    return pd.DataFrame(frame)
+
+
+def learn(frame):
+    table = open_table(frame)
+    encoding = learn_encoding(table, infer_covariates(table))
+    number = np.random.default_rng(0).permutation(len(frame))
+    return Typicality.learn(encoding, encoding.encode(table), number)
+
+
+def of(usual, frame):
+    return usual.of(usual.encoding.encode(open_table(frame)))
+
+
+def why(usual, frame):
+    return usual.reasons(usual.encoding.encode(open_table(frame)))
+
+
+@pytest.fixture(scope="module")
+def usual():
+    return learn(draw(4_000, seed=1))
+
+
+@pytest.fixture(scope="module")
+def patient():
+    """A woman of whom nothing is unusual."""
+    row = {"age": 50.0, "weight": 72.0, "sex": "f", "marker": 1.0, "pregnant": "no"}
+    return pd.DataFrame([{**row, "ward": "surgery"}])
+
+
+def test_held_out_patients_are_unlike_as_often_as_promised(usual):
+    shares = of(usual, draw(20_000, seed=2))
+    for promised in (0.01, 0.1, 0.5):
+        assert np.mean(shares < promised) == pytest.approx(promised, rel=0.35)
+
+
+@pytest.mark.filterwarnings("ignore:categories not seen in fit")
+def test_held_out_patients_of_small_tables_are_unlike_as_often_as_promised():
+    found = [np.mean(of(learn(draw(50, k)), draw(500, 1_000 + k)) < UNLIKE) for k in range(20)]
+    assert 0.002 < np.mean(found) < 0.03
+
+
+def test_rows_with_shuffled_columns_are_found(usual):
+    rng, new = np.random.default_rng(3), draw(2_000, seed=3)
+    shuffled = new.apply(lambda column: rng.permutation(column.to_numpy()))
+    assert np.mean(of(usual, shuffled) < UNLIKE) > 0.4
+
+
+@pytest.mark.parametrize(
+    ("change", "covariates"),
+    [
+        ({"sex": "m", "pregnant": "yes", "age": 30.0}, {"sex", "pregnant"}),
+        ({"age": 4.0, "weight": 110.0, "ward": "children"}, {"age", "weight"}),
+        ({"ward": "children"}, {"age", "ward"}),
+        ({"weight": 400.0}, {"weight"}),
+        ({"age": -40.0}, {"age"}),
+        ({"marker": 1e6}, {"marker"}),
+    ],
+)
+def test_impossible_combinations_and_values_are_found_and_named(usual, patient, change, covariates):
+    odd = patient.assign(**change)
+    assert of(usual, odd)[0] < UNLIKE
+    assert set(why(usual, odd)[0]) & covariates
+    assert of(usual, patient)[0] > 0.2
+
+
+def test_a_value_further_out_is_never_more_usual(usual, patient):
+    many = pd.concat([patient] * 50, ignore_index=True).assign(weight=np.linspace(70, 600, 50))
+    shares = of(usual, many)
+    assert shares[-1] < 1e-4
+    assert (np.diff(shares[shares < UNLIKE]) <= 0).all()
+
+
+def test_what_is_missing_is_not_unusual(usual, patient):
+    nothing = pd.DataFrame([dict.fromkeys(patient.columns)])
+    assert of(usual, nothing)[0] > 0.2
+    for name in patient:  # the marker was missing in the table; nothing else was
+        assert of(usual, patient.assign(**{name: None}))[0] > 0.05
+
+
+def test_a_level_that_nobody_had_is_unusual(usual, patient):
+    with pytest.warns(DataWarning, match="not seen in fit"):
+        shares = of(usual, patient.assign(ward="elsewhere"))
+    assert shares[0] < UNLIKE
+
+
+def test_a_subject_alone_is_as_usual_as_in_a_table_and_in_threads(usual):
+    new = draw(300, seed=4)
+    whole = of(usual, new)
+    alone = np.concatenate([of(usual, new[k : k + 1]) for k in range(0, 300, 30)])
+    np.testing.assert_allclose(alone, whole[::30], rtol=1e-9)
+    encoded = usual.encoding.encode(open_table(new))
+    large = Encoded(np.tile(encoded.rows, (60, 1)), np.tile(encoded.values, (60, 1)))
+    backwards = usual.of(large, lambda task, n: [task(k) for k in range(n)[::-1]] and None)
+    np.testing.assert_allclose(backwards, np.tile(whole, 60), rtol=1e-9)
+
+
+def test_what_is_saved_gives_the_same_shares_and_holds_no_subject(usual):
+    new, arrays = draw(500, seed=5), usual.arrays()
+    again = Typicality.from_arrays(usual.encoding, arrays)
+    np.testing.assert_array_equal(of(again, new), of(usual, new))
+    assert max(max(array.shape, default=0) for array in arrays.values()) < 100  # of 4,000
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"x": np.random.default_rng(0).normal(size=60)}),
+        pd.DataFrame({"x": ["a", "b"] * 30}),
+        pd.DataFrame({"x": np.arange(60.0), "one": 1.0, "none": np.nan, "level": "a"}),
+        pd.DataFrame({"x": [None, *["a"] * 59], "y": [np.nan] * 59 + [1.0]}),
+        pd.DataFrame({"x": [0.0] * 59 + [1.0], "copy": [0.0] * 59 + [1.0]}),
+    ],
+    ids=["one number", "one category", "idle columns", "nearly idle", "copies"],
+)
+def test_any_table_has_shares_between_0_and_1(frame):
+    usual = learn(frame)
+    shares = of(usual, frame)
+    assert ((shares > 0) & (shares <= 1)).all()
+    assert np.mean(shares < UNLIKE) < 0.05
+    assert len(why(usual, frame)) == len(frame)
+
+
+def test_too_few_patients_tell_nothing():
+    assert learn(draw(FEWEST_SUBJECTS - 1, seed=0)) is None
+    assert learn(draw(FEWEST_SUBJECTS, seed=0)) is not None
