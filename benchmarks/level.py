@@ -160,9 +160,8 @@ def compare(
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     start = time.perf_counter()
-    est = SurvTRACE(
-        n_intervals=n_intervals, device="cpu", n_threads=1, random_state=seed, verbose=False
-    ).fit(X, y)
+    settings = {"n_intervals": n_intervals, "intervals": False, "random_state": seed}
+    est = SurvTRACE(**settings, device="cpu", n_threads=1, verbose=False).fit(X, y)
     seconds = time.perf_counter() - start
     horizons = np.quantile(y["duration"][y["event"] > 0], QUANTILES)
     observed = aalen_johansen(y).at(horizons)

@@ -56,25 +56,35 @@ def test_afterwards_expected_events_are_the_observed_ones(parts, chunk):
         network.recalibration_factor.fill_(1.0)
         for head in network.causes.heads:
             head.outer.bias += 0.7
-    recalibrate(network, batch_source(ready, chunk))
+    recalibrate(network, batch_source(ready, chunk).learned_from())
     expected, observed = expected_and_observed(network, ready)
     assert ((expected - observed).abs() <= 0.5).all()
 
 
 def test_a_subject_is_expected_to_have_events_from_its_entry_on(parts, enter_late):
     network, ready = parts
-    recalibrate(network, batch_source(ready, change=enter_late))
+    recalibrate(network, batch_source(ready, change=enter_late).learned_from())
     expected, observed = expected_and_observed(network, ready, enter_late)
     assert ((expected - observed).abs() <= 0.5).all()
     from_start, _ = expected_and_observed(network, ready)
     assert (from_start > expected).all()
 
 
+def test_members_may_have_rows_of_their_own(parts):
+    network, ready = parts
+    source = batch_source(ready)
+    recalibrate(network, [source.cohort.take(source.training_rows)])
+    together = network.recalibration_factor.clone()
+    for member in (0, 1):
+        recalibrate(network, [source.cohort.take(source.training_rows[member])])
+        torch.testing.assert_close(network.recalibration_factor[member], together[member])
+
+
 def test_it_forgets_an_earlier_factor(parts):
     network, ready = parts
-    recalibrate(network, batch_source(ready))
+    recalibrate(network, batch_source(ready).learned_from())
     once = network.recalibration_factor.clone()
-    recalibrate(network, batch_source(ready))
+    recalibrate(network, batch_source(ready).learned_from())
     torch.testing.assert_close(network.recalibration_factor, once)
 
 

@@ -119,7 +119,7 @@ def fit(
                     raise
                 broken_by = error  # what was learned before is kept
             if settings.recalibrate:
-                recalibrate(network, batch_source)
+                recalibrate(network, batch_source.learned_from(), batch_source.rows_per_subject)
             interval = None
             if settings.intervals and settings.ips == "none" and broken_by is None:
                 interval = learn_interval(

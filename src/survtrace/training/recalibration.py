@@ -9,30 +9,36 @@ answers were worse. Loss weights that depend on the outcome shift the level furt
 as the network is used (benchmarks/level.py).
 """
 
+from collections.abc import Iterable
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from survtrace import ops
-from survtrace.cohort.batch_source import BatchSource
+from survtrace.batch import Batch
 from survtrace.losses.hazard import lived_through
 from survtrace.network.assembly import Network
 
 
 @torch.no_grad()
-def recalibrate(network: Network, batch_source: BatchSource) -> None:
-    """Fit one factor per member, cause and interval on the rows learned from, unweighted."""
+def recalibrate(network: Network, batches: Iterable[Batch], rows_per_subject: float = 1.0) -> None:
+    """Fit one factor per member, cause and interval on some rows, those learned from, unweighted.
+
+    Members share the rows of a batch, or have their own, (member, row).
+    """
     n_causes, n_intervals = network.shape.n_causes, network.shape.n_intervals
     factor = network.recalibration_factor
     expected = torch.zeros_like(factor.squeeze(1), dtype=torch.float64)
-    observed = torch.zeros_like(expected[0])
-    for batch in batch_source.learned_from():
-        logits = ops.cause_logits(network, batch.rows.unsqueeze(0), batch.values.unsqueeze(0))
+    observed = torch.zeros_like(expected)
+    for shared in batches:
+        has_members = shared.event.dim() == 2
+        batch = shared if has_members else Batch(*(column.unsqueeze(0) for column in shared))
         ends = batch.entry_interval, batch.entry_fraction, batch.interval, batch.fraction
-        weight = batch.weight / batch_source.rows_per_subject  # rows of a subject weigh more
+        weight = batch.weight / rows_per_subject  # rows of a subject weigh more
         lived = lived_through(*ends, n_intervals) * weight.unsqueeze(-1)
-        hazard = torch.nn.functional.softplus(logits)
-        expected += torch.einsum("mski,si->mki", hazard, lived)
+        hazard = torch.nn.functional.softplus(ops.cause_logits(network, batch.rows, batch.values))
+        expected += (hazard * lived.unsqueeze(2)).sum(1)
         observed += count_events(batch.interval, batch.event, weight, n_causes, n_intervals)
     factor.copy_(recalibration_factors(expected, observed).unsqueeze(1))
 
@@ -61,7 +67,7 @@ def count_events(
 
 def recalibration_factors(
     expected: Float[Tensor, "*member cause interval"],
-    observed: Float[Tensor, "cause interval"],
+    observed: Float[Tensor, "*member cause interval"],
 ) -> Float[Tensor, "*member cause interval"]:
     """Factor on each hazard that maximises the likelihood: events observed over expected.
 
