@@ -28,6 +28,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import torch
@@ -185,7 +186,7 @@ def expected_over_observed(
 ) -> list[float]:
     """Events that the hazards expect in the time lived, over those observed, by cause."""
     network = est.network_
-    encoded = est.encoding_.encode(X)
+    encoded = est.encoding_.encode(nw.from_native(X))
     rows, values = torch.from_numpy(encoded.rows), torch.from_numpy(encoded.values)
     end = np.minimum(y["duration"].to_numpy(float), est.time_grid_[-1])
     place = (torch.from_numpy(each) for each in locate(end, est.time_grid_))
