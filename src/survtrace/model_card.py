@@ -88,7 +88,6 @@ def _fitted(names: Names) -> str:
 
 def _updated(updates: list[dict[str, Any]]) -> str:
     texts = [
-        f"on {each.get('date', '?')} with {each.get('rows', '?')} subjects ({each.get('how', '?')})"
-        for each in updates
+        f"on {each['date']} with {each['subjects']:,} subjects ({each['how']})" for each in updates
     ]
     return f"{listed(texts).capitalize()}." if texts else ""

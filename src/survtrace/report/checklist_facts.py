@@ -150,8 +150,7 @@ def _updates(known: Known) -> list[str]:
     if not updates:
         return ["The model was not updated."]
     return [
-        f"Updated on {each.get('date', '?')} with {each.get('rows', '?')} subjects: "
-        f"{each.get('how', '?')}."
+        f"Updated on {each['date']} with {each['subjects']:,} subjects: {each['how']}."
         for each in updates
     ]
 
