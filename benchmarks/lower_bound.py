@@ -15,6 +15,7 @@ import warnings
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from itertools import product
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ import numpy as np
 import pandas as pd
 
 from survtrace import SurvTRACE
-from survtrace.conformal import SurvivalLowerBound, crossing_time
+from survtrace.conformal import SurvivalLowerBound
+from survtrace.conformal.misses import crossing_time
 from survtrace.datasets import make_cohort
 
 RESULTS = Path(__file__).parent / "results" / "lower_bound.json"
@@ -34,8 +36,9 @@ QUESTIONS = {"any": None, "cause 2": 2}
 
 def main(n_repeats: int, n_processes: int) -> None:
     jobs = list(product(LAWS, SIZES, range(n_repeats)))
-    with ProcessPoolExecutor(n_processes, initializer=fitted) as pool:
-        found = [row for rows in pool.map(repeat, jobs, chunksize=4) for row in rows]
+    fitted()  # once, for all processes that are forked from this one
+    with ProcessPoolExecutor(n_processes, mp_context=get_context("fork")) as pool:
+        found = [row for rows in pool.map(repeat, jobs, chunksize=1) for row in rows]
     frame = pd.DataFrame(found)
     by = ["question", "law", "estimator", "n", "way"]
     table = frame.groupby(by, sort=False).agg(

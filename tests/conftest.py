@@ -65,6 +65,7 @@ TINY = {
     "batch_size": 32,
     "max_epochs": 2,
     "unknown_steps": 10,  # more than an epoch has batches; 200 take longer than the rest of a fit
+    "intervals": False,  # another fit, which most tests have no use for
     "device": "cpu",
     "n_threads": 1,
     "random_state": 0,

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from survtrace.cohort.file_source import FileSource, Source, require_streamable
 from survtrace.cohort.source import read_frame
+from survtrace.inference.interval import IntervalScale
 from survtrace.inference.landmark_score import landmark_brier_score
 from survtrace.inference.methods import CurveMethods
 from survtrace.inference.paths import Table
@@ -32,7 +33,8 @@ from survtrace.tables.outcome.roles import is_path, read_roles
 from survtrace.training.cross_fitting import Question
 from survtrace.training.fit import Cluster, fit
 from survtrace.training.local_rows import read_local_rows
-from survtrace.training.update import check_way, update
+from survtrace.training.typicality import learn_typicality
+from survtrace.training.update import TRAINED, check_way, update
 
 Array = NDArray[np.float64]
 
@@ -88,6 +90,10 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
         Inverse-propensity weights of the loss ("none", "paper", "events", "stabilised",
         "covariates", "causes"), the smallest propensity, and whether the level of the hazards is
         fitted again afterwards ("auto": where the weights depend on the outcome).
+    intervals
+        Whether to learn after the training how far predictions may be from the truth, as
+        `predict_interval` needs: about half of the time of the training more. The network is the
+        same either way.
     categorical
         Columns (names or numbers) to treat as categorical whatever their dtype.
     columns
@@ -140,6 +146,8 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
         "label (unit)" for each covariate.
     history_ : DataFrame
         Losses of each epoch and member.
+    interval_ : IntervalScale or None
+        What `predict_interval` knows of the errors of predictions; None where it was not learned.
     card_ : dict
         When it was fitted, on how many subjects, events and missing values, their follow-up, what
         ``about`` said, and whether the fit was interrupted; no value of any subject. Empty for a
@@ -190,6 +198,7 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
     ips: str = "none"
     ips_clip: float = 0.01
     recalibrate: bool | str = "auto"
+    intervals: bool = True
     categorical: Sequence[str | int] | None = None
     columns: Any = None
     time_unit: str = ""
@@ -235,7 +244,9 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
         """Bring the fitted estimator to another place, by subjects of that place.
 
         Time grid, covariates and causes stay those of the fit: a category that it has not seen
-        stays unseen, a cause it has not seen is refused. `updates_` tells what was done.
+        stays unseen, a cause it has not seen is refused. `updates_` tells what was done. Afterwards
+        `predict_interval` knows no intervals, scores weight by the censoring of the new place, and
+        `typicality` is that among its patients where the network was trained by them.
 
         Parameters
         ----------
@@ -246,9 +257,9 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
             ``"none"``: nothing is changed. ``"level"``: the hazards of each cause are multiplied
             by one factor. ``"slope"``: they are also raised to a power, which sets subjects further
             apart or closer together. ``"heads"``: the heads of the causes are trained further, from
-            where they are, with smaller steps. ``"whole"``: so is the whole network. ``"auto"``:
+            where they are. ``"whole"``: so is the whole network, with smaller steps. ``"auto"``:
             the simplest of these whose integrated Brier score, on rows that it was not updated by,
-            is within one standard error of the best; nothing, if nothing is better.
+            is within one standard error of the best; nothing, if nothing is clearly better.
         n_folds
             Folds in which the rows are held out in turn, by subject, to compare before and after.
         random_state
@@ -264,7 +275,7 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
         """
         predictor = self._predictor()
         check_way(how, n_folds)
-        local = read_local_rows(self, X, y)
+        local = read_local_rows(self, X, y, predictor.encode)  # warns of far values as predict does
         given = self.random_state if random_state is None else random_state
 
         def predict(network: Network, encoded: Encoded, question: Question) -> Array:
@@ -282,8 +293,14 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
             n_folds,
             int(check_random_state(given).randint(2**31)),
         )
-        if updated.record["how"] != "none":  # scores are now weighted by the censoring there
+        if updated.record["how"] != "none":
+            # Scores are now weighted by the censoring there. How far predictions may be from the
+            # truth there is not known: fits to simulated outcomes do not tell what an old model
+            # gets wrong at a new place.
             self.censoring_: CensoringSurvival = censoring_survival(local.outcome)
+            self.interval_ = None  # how far predictions are off has been measured before the update
+        if updated.record["how"] in TRAINED:  # else it has learned from the old patients alone
+            self.typicality_ = learn_typicality(local.cohort(self.validation_fraction, [0, 1]))
         self.network_: Network = updated.network
         self.updates_: list[dict[str, Any]] = [*self.updates_, updated.record]
         return self
@@ -367,6 +384,7 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = len(state.encoding.covariates)
         self.history_ = state.history
         self.card_ = state.card
+        self.interval_ = None if state.interval is None else IntervalScale(**state.interval)
         self.entry_, self.has_start_stop_ = state.entry, state.has_start_stop
         self.typicality_ = state.typicality
         self.updates_ = []

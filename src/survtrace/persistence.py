@@ -20,6 +20,7 @@ from torch import Tensor
 
 from survtrace.errors import SavedFileError
 from survtrace.estimator import SurvTRACE
+from survtrace.inference.interval import IntervalScale
 from survtrace.metrics import CensoringSurvival
 from survtrace.network.assembly import Network, Shape
 from survtrace.tables.covariates.encoding import Encoding
@@ -77,6 +78,7 @@ def save(est: SurvTRACE, path: str | Path) -> None:
             "censoring_floor": est.censoring_.floor,
             "history": est.history_.to_dict(orient="list"),
             "card": est.card_,
+            "interval": None if est.interval_ is None else est.interval_.as_dict(),
             "entry": est.entry_,
             "has_start_stop": est.has_start_stop_,
             "updates": est.updates_,
@@ -108,7 +110,7 @@ def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
     est = SurvTRACE(**note["settings"])
     est.causes_ = note["causes"]
     # Folders saved before these were known have none of them: censored, left_out, card, entry,
-    # has_start_stop, typicality, updates.
+    # has_start_stop, interval, typicality, updates.
     est.censored_ = note.get("censored", [])
     est.encoding_ = Encoding.from_dict(note["encoding"], note.get("left_out", ()))
     est._remember_names(est.encoding_)
@@ -127,6 +129,8 @@ def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
     )
     est.history_ = pd.DataFrame(note["history"])
     est.card_ = note.get("card", {})
+    interval = note.get("interval")
+    est.interval_ = None if interval is None else IntervalScale(**interval)
     est.entry_ = None if note.get("entry") is None else tuple(note["entry"])
     est.has_start_stop_ = bool(note.get("has_start_stop", False))
     typicality = {

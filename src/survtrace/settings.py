@@ -138,6 +138,7 @@ RULES: dict[str, Rule] = {
     "ips": one_of(*IPS_FORMS),
     "ips_clip": between(0, 1, above=True),
     "recalibrate": one_of(True, False, "auto"),
+    "intervals": one_of(True, False),
     "columns": Rule(
         lambda v: v is None or isinstance(v, Mapping | str | PathLike),
         "a data dictionary: a mapping from names of columns, or the path of a CSV file, or None",

@@ -18,6 +18,7 @@ from survtrace.metrics import (
     centre_spread,
     concordance_cause_specific,
     net_benefit,
+    net_benefit_difference,
     observed_expected_ratio,
     scaled_brier_score,
     smooth_calibration_curve,
@@ -125,6 +126,20 @@ def test_curves_are_those_of_their_functions(found):
         assert own["low"].tolist() == pytest.approx([score.interval()[0] for score in scores])
 
 
+def test_the_gain_is_the_difference_to_the_better_of_treating_all_and_none(found):
+    cause = "death"
+    where = (Y, predicted(np.full(len(X), True), cause))
+    own = of(found.decisions, cause=cause, horizon=HORIZON, strategy="model")
+    assert of(found.decisions, strategy="treat all")["gain"].isna().all()
+    better = of(found.decisions, cause=cause, horizon=HORIZON, strategy="treat all")["value"] > 0
+    assert better.tolist() == [True, False]
+    for row, other in zip(own.to_dict("records"), (np.ones(600), np.zeros(600)), strict=True):
+        threshold = [row["threshold"]]
+        [gain] = net_benefit_difference(*where, other, HORIZON, threshold, cause=cause)
+        ends = [row["gain"], row["gain_low"], row["gain_high"]]
+        assert ends == pytest.approx([gain, *gain.interval()])
+
+
 def test_every_subject_is_counted_once(found):
     parts = found.counts[["events", "other_events", "censored", "event_free"]].sum(axis=1)
     assert (parts == len(X)).all()
@@ -224,6 +239,7 @@ def test_rows_learned_from_are_warned_of(fitted_three, three_causes):
         ({"cuts": {"x": [0.0]}}, r"\['x'\] are not. Name them in by"),
         ({"by": "sex", "cuts": {"sex": [1]}}, "'sex' holds text"),
         ({"horizons": [99.0]}, "within the follow-up"),
+        ({"landmark": [1.0, 2.0]}, "has one landmark"),
     ],
 )
 def test_what_cannot_be_grouped_or_scored_is_refused(settings, message):

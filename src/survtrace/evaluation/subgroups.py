@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataError
 from survtrace.tables.covariates.covariates import kind_of, nearest, open_table
+from survtrace.tables.outcome.alignment import align_rows
 
 Floats = NDArray[np.float64]
 FEW_VALUES = 5  # a number with so few distinct values is a code: each is a group
@@ -57,15 +58,16 @@ def read_groups(
      ('f', 3), ('m', 2), ('missing', 1)]
     """
     frame, groups, cuts = open_table(table), [], dict(cuts or {})
-    for name, values in _columns(frame, by).items():
-        groups += _split(name, values, cuts.pop(name, None))
+    columns, last = _columns(frame, by), {} if centre is None else _centre(frame, centre)
+    for name, values in columns.items():
+        if name not in last:  # said twice, it is the centre
+            groups += _split(name, values, cuts.pop(name, None))
     if cuts:
         raise DataError(
             f"cuts must be of columns that subjects are grouped by; {sorted(cuts)} are not. Name "
             "them in by, too."
         )
-    if centre is not None:
-        name, values = _centre(frame, centre)
+    for name, values in last.items():
         groups += _levels(name, values)
     return groups
 
@@ -80,14 +82,14 @@ def group_columns(
 
 def _columns(frame: Any, by: Any) -> dict[str, Any]:
     if isinstance(by, Mapping):
-        return {name: _as_series(values, name, len(frame)) for name, values in by.items()}
+        return {name: _as_series(values, name, frame) for name, values in by.items()}
     return {name: _column(frame, name) for name in group_columns(by, None)}
 
 
-def _centre(frame: Any, centre: Any) -> tuple[str, Any]:
+def _centre(frame: Any, centre: Any) -> dict[str, Any]:
     if isinstance(centre, str):
-        return centre, _column(frame, centre)
-    return "centre", _as_series(centre, "centre", len(frame))
+        return {centre: _column(frame, centre)}
+    return {"centre": _as_series(centre, "centre", frame)}
 
 
 def _column(frame: Any, name: str) -> Any:
@@ -99,11 +101,11 @@ def _column(frame: Any, name: str) -> Any:
     return frame[name]
 
 
-def _as_series(values: Any, name: str, n_subjects: int) -> Any:
-    frame = open_table({name: np.asarray(values)})
-    if len(frame) != n_subjects:
+def _as_series(values: Any, name: str, table: Any) -> Any:
+    frame = open_table({name: np.asarray(align_rows(table.to_native(), values, name))})
+    if len(frame) != len(table):
         raise DataError(
-            f"groups must have one value for each of the {n_subjects} subjects; {name!r} has "
+            f"groups must have one value for each of the {len(table)} subjects; {name!r} has "
             f"{len(frame)}. Build it from the same table."
         )
     return frame[name]

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataError, SettingError
+from survtrace.inference.interval import IntervalScale, interval_ends, require_interval
 from survtrace.inference.paths import Table
 from survtrace.inference.times import numbers_or_nan, read_times
 from survtrace.naming import column_names, prediction_frame, state_names
@@ -61,6 +62,7 @@ class CurveMethods:
     causes_: list[Any]
     time_grid_: Array
     median_event_time_: float
+    interval_: IntervalScale | None = None
 
     def _predictor(self) -> Predictor:
         """What computes the curves; an error where nothing was fitted."""
@@ -267,6 +269,98 @@ class CurveMethods:
             return states[:, :, 0]
         return prediction_frame(X, state_names(_common(points), self.causes_), states)
 
+    @overload
+    def predict_interval(
+        self,
+        X: Table,
+        times: Times = None,
+        cause: Label = None,
+        *,
+        kind: str = ...,
+        level: float = ...,
+        conditional_after: ArrayLike | None = ...,
+        extrapolate: str = ...,
+        as_frame: No = ...,
+    ) -> Pair: ...
+    @overload
+    def predict_interval(
+        self,
+        X: Table,
+        times: Times = None,
+        cause: Label = None,
+        *,
+        kind: str = ...,
+        level: float = ...,
+        conditional_after: ArrayLike | None = ...,
+        extrapolate: str = ...,
+        as_frame: Yes,
+    ) -> tuple[pd.DataFrame, pd.DataFrame]: ...
+    def predict_interval(
+        self,
+        X: Table,
+        times: ArrayLike | None = None,
+        cause: Label = None,
+        *,
+        kind: str = "incidence",
+        level: float = 0.95,
+        conditional_after: ArrayLike | None = None,
+        extrapolate: str = "constant",
+        as_frame: bool = False,
+    ) -> Pair | tuple[pd.DataFrame, pd.DataFrame]:
+        """Interval in which each subject's true incidence lies with probability ``level``.
+
+        It says how far the prediction may be from what an endless number of such patients would
+        show; not when one of them has an event. On simulated cohorts like those of
+        docs/guides/uncertainty.md it holds the truth about as often as it says, over all subjects;
+        of a subject unlike those learned from (`typicality`) it may be too narrow.
+
+        Parameters
+        ----------
+        kind
+            "incidence", or "survival" for that of the event-free probability.
+        level
+            Share of subjects whose truth is to lie inside, above 0 and below 1.
+        X, times, cause, conditional_after, extrapolate, as_frame
+            As in `predict_cumulative_incidence`.
+
+        Returns
+        -------
+        low, high
+            Both ends, each of the shape of the curve asked for. The prediction lies between them,
+            and both are curves that never turn back.
+
+        Examples
+        --------
+        >>> from survtrace import SurvTRACE
+        >>> from survtrace.datasets import make_cohort
+        >>> X, y = make_cohort(300, random_state=0)
+        >>> est = SurvTRACE(n_members=2, max_epochs=2, random_state=0, verbose=False).fit(X, y)
+        >>> low, high = est.predict_interval(X[:5], times=[12, 60], cause=1)
+        >>> incidence = est.predict_cumulative_incidence(X[:5], times=[12, 60], cause=1)
+        >>> low.shape, bool(((low <= incidence) & (incidence <= high)).all())
+        ((5, 2), True)
+        """
+        predictor = self._predictor()
+        scale = require_interval(self.interval_, kind, level, cause)
+        place = self._place(cause)
+        states = 0 if kind == "survival" else slice(1, None) if place is None else place + 1
+        after = align_rows(X, conditional_after, "conditional_after")
+        if isinstance(times, pd.DataFrame):
+            times = align_rows(X, times, "times")
+        points, outside = read_times(times, self.time_grid_, extrapolate, after)
+        ends = list(interval_ends(predictor, scale, X, self.time_grid_, points, after, level))
+        if kind == "survival":
+            ends = [1 - end for end in reversed(ends)]
+        ends = [end[:, states] for end in ends]
+        if outside is not None:
+            mask = outside[:, None] if outside.ndim == 2 and ends[0].ndim == 3 else outside
+            ends = [np.where(mask, np.nan, end) for end in ends]
+        if not as_frame:
+            return ends[0], ends[1]
+        causes = self.causes_ if cause is None else [cause]
+        columns = column_names(kind, _common(points), () if kind == "survival" else causes)
+        return prediction_frame(X, columns, ends[0]), prediction_frame(X, columns, ends[1])
+
     def predict(self, X: Table) -> Array:
         """One risk score for each subject, higher is worse.
 
@@ -372,6 +466,12 @@ class CurveMethods:
         """
         return self._predictor().attention(X)
 
+    def _place(self, cause: Label) -> int | None:
+        """Find the place of a cause on the cause axis; None where none is asked for."""
+        if cause is not None and cause not in self.causes_:
+            raise DataError(f"cause must be one of {self.causes_}; got {cause!r}.")
+        return None if cause is None else self.causes_.index(cause)
+
     def _curves(
         self,
         X: Table,
@@ -385,10 +485,7 @@ class CurveMethods:
         as_frame: bool = False,
     ) -> Any:
         """Curves of a kind as an array, two, functions or a frame: as the methods promise."""
-        predictor = self._predictor()
-        if cause is not None and cause not in self.causes_:
-            raise DataError(f"cause must be one of {self.causes_}; got {cause!r}.")
-        chosen = None if cause is None else self.causes_.index(cause)
+        predictor, chosen = self._predictor(), self._place(cause)
         if not return_array:
             if as_frame:
                 raise SettingError(

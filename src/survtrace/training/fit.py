@@ -30,16 +30,17 @@ from survtrace.tables.typicality.typicality import Typicality
 from survtrace.threads import threads
 from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.history import History
+from survtrace.training.interval import learn_interval
 from survtrace.training.loop import Plan, train
-from survtrace.training.recalibration import recalibrate
+from survtrace.training.recalibration import is_recalibrated, recalibrate
 from survtrace.training.typicality import learn_typicality
 from survtrace.training.unknown import learn_unknown
 
-OUTCOME_DEPENDENT = ("paper", "events", "stabilised")
 NOT_IN_FINGERPRINT = (
     "about",
     "cause_names",
     "checkpoint_dir",
+    "intervals",
     "max_epochs",
     "prediction_batch_size",
     "random_state",  # the seeds drawn from it are
@@ -66,6 +67,7 @@ class FittedState:
     censoring: Any
     history: pd.DataFrame
     card: dict[str, Any]
+    interval: dict[str, Any] | None = None
     entry: tuple[float, float, float] | None = None
     has_start_stop: bool = False
     typicality: Typicality | None = None
@@ -117,11 +119,12 @@ def fit(
                 if not history.records:
                     raise
                 broken_by = error  # what was learned before is kept
-            wanted = settings.recalibrate
-            wanted = settings.ips in OUTCOME_DEPENDENT if wanted == "auto" else bool(wanted)
-            if wanted and isinstance(batch_source, MemorySource):
+            if is_recalibrated(settings) and isinstance(batch_source, MemorySource):
                 recalibrate(network, batch_source)
-        return _state(network, cohort, history, settings.about, broken_by)
+            interval = None
+            if broken_by is None and not history.interrupted:
+                interval = learn_interval(network, cohort, batch_source, plan, settings)
+        return _state(network, cohort, history, settings.about, interval, broken_by)
 
 
 def plan_training(settings: Any, cohort: Cohort, seeds: list[int], base: int) -> tuple[Shape, Plan]:
@@ -250,7 +253,12 @@ def _follow_up(outcome: Outcome) -> dict[str, float | None]:
 
 
 def _state(
-    network: Network, cohort: Cohort, history: History, about: Any, error: BaseException | None
+    network: Network,
+    cohort: Cohort,
+    history: History,
+    about: Any,
+    interval: dict[str, Any] | None,
+    error: BaseException | None,
 ) -> FittedState:
     trained_on = cohort.trained_on
     on_grid = end_follow_up(trained_on, cohort.cuts[-1])
@@ -268,6 +276,7 @@ def _state(
         censoring=censoring_survival(trained_on),
         history=history.frame(),
         card=model_card(cohort.counts, trained_on, about, interrupted=history.interrupted),
+        interval=interval,
         entry=cohort.counts.entry,
         has_start_stop=cohort.counts.has_start_stop,
         typicality=learn_typicality(cohort),

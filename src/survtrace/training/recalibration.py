@@ -1,5 +1,7 @@
 """Recalibrates the hazards after weighted training: events observed over events expected."""
 
+from typing import Any
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -8,6 +10,14 @@ from survtrace import ops
 from survtrace.cohort.batch_source import MemorySource
 from survtrace.losses.hazard import lived_through
 from survtrace.network.assembly import Network
+
+OUTCOME_DEPENDENT = ("paper", "events", "stabilised")
+
+
+def is_recalibrated(settings: Any) -> bool:
+    """Check whether a fit recalibrates; "auto" does where its weights depend on the outcome."""
+    wanted = settings.recalibrate
+    return settings.ips in OUTCOME_DEPENDENT if wanted == "auto" else bool(wanted)
 
 
 @torch.no_grad()

@@ -141,15 +141,29 @@ def _loss_and_gradient(
     return total, parameters.grad.numpy()
 
 
+def events_ratio(network: Network, subjects: Batch) -> float:
+    """Events of any cause, observed over expected; half of one is added to both."""
+    counts = [
+        each.sum() for each in _expected_and_observed(log_hazards(network, subjects), subjects)
+    ]
+    return float((counts[1] + HALF_AN_EVENT) / (counts[0] + HALF_AN_EVENT))
+
+
 def _first_guess(log_hazard: Tensor, subjects: Batch) -> np.ndarray:
     """Log of events observed over expected, where search for the factors begins."""
+    expected, observed = _expected_and_observed(log_hazard, subjects)
+    guess = torch.log(recalibration_factors(expected[:, None], observed[:, None]))
+    return guess.squeeze(1).double().cpu().numpy()
+
+
+def _expected_and_observed(log_hazard: Tensor, subjects: Batch) -> tuple[Tensor, Tensor]:
+    """Count events of each cause: expected, mean over members, and observed."""
     n_causes, n_intervals = log_hazard.shape[2:]
     lived = _lived(subjects, log_hazard)
     expected = torch.einsum("ski,si->k", torch.exp(log_hazard).mean(0), lived)
     ones = torch.ones_like(subjects.fraction)
     observed = count_events(subjects.interval, subjects.event, ones, n_causes, n_intervals).sum(-1)
-    guess = torch.log(recalibration_factors(expected[:, None], observed[:, None].to(expected)))
-    return guess.squeeze(1).double().cpu().numpy()
+    return expected, observed.to(expected)
 
 
 def _lived(subjects: Batch, hazards: Tensor) -> Float[Tensor, "subject interval"]:

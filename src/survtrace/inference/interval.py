@@ -1,0 +1,162 @@
+"""Intervals of a subject's incidences and survival: how far the truth may be from a prediction.
+
+On the scale log(-log(1 - incidence)) the error of a prediction has a standard deviation that grows
+with the deviation between members: ``sqrt(floor^2 + (factor * deviation)^2)``. Floor, factor and
+the quantiles of errors so standardised are learned for each state when an estimator is fitted
+(`training.interval`).
+
+An interval is computed at the cuts of the time grid and made to rise there; between cuts its ends
+follow the prediction. So both ends are curves that never turn back, enclose the prediction, and are
+the same whatever other times are asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
+
+from survtrace.errors import SettingError
+from survtrace.inference.paths import Table
+
+if TYPE_CHECKING:
+    from survtrace.inference.predictor import Predictor
+
+Array = NDArray[np.float64]
+TINY = 1e-12  # an incidence, or a step of one, below which nothing is divided by it
+
+
+@dataclass(frozen=True)
+class IntervalScale:
+    """How errors are distributed, for each state: event-free first, then the causes.
+
+    Attributes
+    ----------
+    floor
+        The deviation of an error that does not depend on the subject, at each cut after the first.
+    factor
+        What the deviation between members is multiplied by.
+    levels, quantiles
+        Levels of intervals, and for each state how many such deviations cover that share.
+
+    Examples
+    --------
+    >>> scale = IntervalScale([[0.1, 0.1]], [2.0], [0.5, 0.95], [[0.7, 2.0]])
+    >>> incidence, std = np.array([[[0.0, 0.2, 0.4]]]), np.array([[[0.0, 0.01, 0.02]]])
+    >>> low, high = scale.bounds(incidence, std, level=0.95)
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([[[0.0, 0.152, 0.308]]], [[[0.0, 0.26, 0.508]]])
+    """
+
+    floor: list[list[float]]
+    factor: list[float]
+    levels: list[float]
+    quantiles: list[list[float]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for a file."""
+        return asdict(self)
+
+    def bounds(self, incidence: Array, std: Array, level: float) -> tuple[Array, Array]:
+        """Both ends at the cuts, shape (subject, state, cut); of the first state, of any cause."""
+        floor, factor = np.array(self.floor), np.array(self.factor)[:, None]
+        inside = np.clip(incidence[..., 1:], TINY, 1 - TINY)
+        hazard = -np.log1p(-inside)
+        # The deviation on the scale of log hazards, by the slope of that scale.
+        deviation = np.nan_to_num(std[..., 1:]) / (hazard * (1 - inside))
+        width = self._deviations(level)[:, None] * np.hypot(floor, factor * deviation)
+        low, high = (-np.expm1(-hazard * np.exp(sign * width)) for sign in (-1, 1))
+        low, high = (np.where(incidence[..., 1:] > 0, end, 0.0) for end in (low, high))
+        low, high = (np.maximum.accumulate(end, axis=-1) for end in (low, high))
+        start = np.zeros((*incidence.shape[:2], 1))
+        low, high = (np.concatenate([start, end], axis=-1) for end in (low, high))
+        return np.minimum(low, incidence), np.maximum(high, incidence)
+
+    def _deviations(self, level: float) -> Array:
+        """Deviations that cover a level: normal quantiles, times what was learned beside them."""
+        known = norm.ppf((1 + np.array(self.levels)) / 2)
+        wanted = norm.ppf((1 + level) / 2)
+        ratios = np.asarray(self.quantiles) / known
+        return np.array([wanted * np.interp(wanted, known, ratio) for ratio in ratios])
+
+
+def between_cuts(
+    incidence: Array, at_cuts: Array, bound_at_cuts: Array, cuts: Array, times: Array
+) -> Array:
+    """Follow the prediction from one cut to the next: the share of its step that it has made.
+
+    Parameters
+    ----------
+    incidence
+        The prediction at the times, shape (subject, state, time).
+    at_cuts, bound_at_cuts
+        The prediction and one end of its interval at the cuts, shape (subject, state, cut).
+    cuts, times
+        Shape (cut,), and (time,) or (subject, time).
+
+    Examples
+    --------
+    >>> at_cuts, high = np.array([[[0.0, 0.2, 0.4]]]), np.array([[[0.0, 0.3, 0.6]]])
+    >>> incidence, times = np.array([[[0.1, 0.3]]]), np.array([5.0, 15.0])
+    >>> between_cuts(incidence, at_cuts, high, np.array([0.0, 10.0, 20.0]), times).round(3)
+    array([[[0.15, 0.45]]])
+    """
+    interval = np.searchsorted(cuts[1:-1], times, side="left")
+    shape = (*at_cuts.shape[:2], times.shape[-1])
+    place = np.broadcast_to(interval if times.ndim == 1 else interval[:, None], shape)
+    start, end = (np.take_along_axis(at_cuts, place + k, axis=-1) for k in (0, 1))
+    low, high = (np.take_along_axis(bound_at_cuts, place + k, axis=-1) for k in (0, 1))
+    step = end - start
+    share = np.clip((incidence - start) / np.maximum(step, TINY), 0, 1)
+    return np.where(step > TINY, low + share * (high - low), low + (incidence - start))
+
+
+def require_interval(
+    scale: IntervalScale | None, kind: str, level: float, cause: Any
+) -> IntervalScale:
+    """Refuse what no interval can be given for."""
+    if kind not in ("incidence", "survival"):
+        raise SettingError(f"kind must be 'incidence' or 'survival'; got {kind!r}.")
+    if kind == "survival" and cause is not None:
+        raise SettingError(
+            f"kind='survival' is the probability of no event of any cause; got cause={cause!r}. "
+            "Leave one of them out."
+        )
+    if not isinstance(level, Real) or not 0 < level < 1:
+        raise SettingError(f"level must be a number above 0 and below 1; got {level!r}.")
+    if scale is None:
+        raise SettingError(
+            "intervals need what a fit with intervals=True learns from a table in memory, with one "
+            "row for each subject and ips='none', and are not known after an update; this "
+            "estimator has not learned it, or was updated. Fit it again."
+        )
+    return scale
+
+
+def interval_ends(
+    predictor: Predictor,
+    scale: IntervalScale,
+    X: Table,
+    cuts: Array,
+    points: Array,
+    after: ArrayLike | None,
+    level: float,
+) -> tuple[Array, Array]:
+    """Both ends for any cause and for each, shape (subject, state, time)."""
+    n_cuts = len(cuts)
+    asked = np.append(cuts, points)
+    if points.ndim == 2:
+        asked = np.concatenate([np.tile(cuts, (len(points), 1)), points], axis=1)
+    mean, std = predictor.curve(X, "states", asked, after=after, with_std=True)
+    assert std is not None
+    mean[:, 0] = 1 - mean[:, 0]
+    at_cuts, at_times = mean[..., :n_cuts], mean[..., n_cuts:]
+    bounds = scale.bounds(at_cuts, std[..., :n_cuts], level)
+    low, high = (between_cuts(at_times, at_cuts, end, cuts, points) for end in bounds)
+    for end in (low, high):  # any cause has struck at least as often as each of them
+        end[:, 0] = end[:, 1] if end.shape[1] == 2 else end.max(axis=1)
+    return low, high
