@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from survtrace import ops
-from survtrace.cohort.batch_source import MemorySource
 from survtrace.cohort.file_source import FileSource, Source
 from survtrace.cohort.prepare import Cohort, CohortCounts, FileReaders, prepare
 from survtrace.losses.objective import Tasks
@@ -32,7 +31,7 @@ from survtrace.training.checkpoint import Checkpoint
 from survtrace.training.history import History
 from survtrace.training.interval import learn_interval
 from survtrace.training.loop import Plan, train
-from survtrace.training.recalibration import is_recalibrated, recalibrate
+from survtrace.training.recalibration import recalibrate
 from survtrace.training.typicality import learn_typicality
 from survtrace.training.unknown import learn_unknown
 
@@ -119,8 +118,8 @@ def fit(
                 if not history.records:
                     raise
                 broken_by = error  # what was learned before is kept
-            if is_recalibrated(settings) and isinstance(batch_source, MemorySource):
-                recalibrate(network, batch_source)
+            if settings.recalibrate:
+                recalibrate(network, batch_source.learned_from(), batch_source.rows_per_subject)
             interval = None
             if broken_by is None and not history.interrupted:
                 interval = learn_interval(network, cohort, batch_source, plan, settings)

@@ -31,7 +31,7 @@ from survtrace.network.assembly import Network
 from survtrace.tables.outcome.time_grid import locate
 from survtrace.training.history import History
 from survtrace.training.loop import Plan, train
-from survtrace.training.recalibration import is_recalibrated, recalibrate
+from survtrace.training.recalibration import recalibrate
 
 Array = NDArray[np.float64]
 N_WORLDS = 4  # members taken for the truth
@@ -181,10 +181,11 @@ def refit(
     if history.interrupted:
         return []
     members = [_member(together, w) for w in range(n_worlds)]
-    if is_recalibrated(settings):
+    if settings.recalibrate:
         for member, world, split, seed in zip(members, worlds, splits, seeds, strict=True):
             rows = split.training, split.validation
-            recalibrate(member, MemorySource(world, *rows, [seed], plan.batch_size))
+            source = MemorySource(world, *rows, [seed], plan.batch_size)
+            recalibrate(member, source.learned_from())
     return members
 
 
