@@ -29,8 +29,8 @@ class Batch(NamedTuple):
     entry_fraction: Float[Tensor, "*subject"]
     whole: Float[Tensor, "*subject"]
 
-    def take(self, subjects: Int[Tensor, "member row"]) -> "Batch":
-        """Take the batch in which member m sees the subjects of row m."""
+    def take(self, subjects: Int[Tensor, "*member row"]) -> "Batch":
+        """Take the batch in which member m sees the subjects of row m, or one without members."""
         return Batch(*(tensor[subjects] for tensor in self))
 
     def to(self, device: torch.device) -> "Batch":

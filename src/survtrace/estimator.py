@@ -89,7 +89,8 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
     ips, ips_clip, recalibrate
         Inverse-propensity weights of the loss ("none", "paper", "events", "stabilised",
         "covariates", "causes"), the smallest propensity, and whether the level of the hazards is
-        fitted again afterwards ("auto": where the weights depend on the outcome).
+        fitted after the training, as it is without dropout and weights, so that the mean incidence
+        is that of the table ("auto", as earlier versions had it, is True).
     intervals
         Whether to learn after the training how far predictions may be from the truth, as
         `predict_interval` needs: about half of the time of the training more. The network is the
@@ -197,7 +198,7 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
     anneal: int | None = 10
     ips: str = "none"
     ips_clip: float = 0.01
-    recalibrate: bool | str = "auto"
+    recalibrate: bool | str = True
     intervals: bool = True
     categorical: Sequence[str | int] | None = None
     columns: Any = None

@@ -74,6 +74,16 @@ def test_members_that_are_left_walk_and_are_stopped_as_before():
     assert torch.cat(held_out, dim=1).tolist() == [split.validation[2].tolist()]
 
 
+def test_rows_learned_from_are_those_that_some_member_trains_on_each_once():
+    split = split_validation(EVENT, 0.6, seeds=[1, 2])
+    rows = split.training, split.validation
+    batch_source = MemorySource(some_cohort(100), *rows, [1, 2], 16, chunk=30)
+    chunks = list(batch_source.learned_from())
+    learned_from = np.flatnonzero(split.learned_from())
+    assert torch.cat([batch.event for batch in chunks]).tolist() == learned_from.tolist()
+    assert max(len(batch.event) for batch in chunks) == 30 < len(learned_from) < 100
+
+
 def test_the_batch_size_counts_subjects():
     id = np.repeat(np.arange(100), np.random.default_rng(0).integers(1, 5, 100))
     split = split_validation(EVENT, 0.2, seeds=[1, 2], id=id)

@@ -75,6 +75,14 @@ def test_all_but_a_remainder_are_met_once(on_disk):
     assert not np.array_equal(np.sort(validation[0]), np.sort(validation[1]))
 
 
+def test_rows_learned_from_are_those_that_some_member_trains_on_each_once(on_disk):
+    batch_source = on_disk(fraction=0.6)
+    met_once = torch.cat([batch.values[:, 0] for batch in batch_source.learned_from()]).numpy()
+    everybody = met_once.astype(int).tolist()
+    assert everybody == np.flatnonzero(batch_source.split.learned_from()).tolist()
+    assert len(everybody) < sum(SIZES)
+
+
 def test_a_large_table_in_one_part_leaves_hardly_anyone_out(on_disk):
     batch_source = on_disk(rows_in_memory=1000)
     training = met(batch_source.training([1], 0))

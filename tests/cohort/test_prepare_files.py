@@ -285,6 +285,15 @@ def test_a_broken_off_fit_goes_on_from_its_checkpoint(path, three_causes, tiny, 
         SurvTRACE(**settings).fit(path, ROLES)
 
 
+def test_the_level_of_a_streamed_fit_is_that_of_the_table(path, three_causes, tiny):
+    est = SurvTRACE(**tiny).fit(path, ROLES)
+    X, y = three_causes
+    ends = np.minimum(y["duration"].to_numpy(float), est.time_grid_[-1])[:, None]
+    expected = est.predict_cumulative_hazard_function(X, ends).sum((0, 2))
+    observed = [(y["event"] == cause).sum() for cause in est.causes_]
+    np.testing.assert_allclose(expected, observed, rtol=0.06)
+
+
 def test_a_streamed_estimator_is_saved_and_loaded(path, three_causes, tiny, tmp_path):
     est = SurvTRACE(**tiny).fit(str(path), ROLES)
     est.save(tmp_path / "model")
@@ -296,7 +305,6 @@ def test_a_streamed_estimator_is_saved_and_loaded(path, three_causes, tiny, tmp_
     ("settings", "given", "words"),
     [
         ({"ips": "paper"}, {}, "need the whole table in memory"),
-        ({"recalibrate": True}, {}, "need the whole table in memory"),
         ({}, {"sample_weight": [1.0]}, 'sample_weight cannot be given.*"weight": "column"'),
         ({}, {"eval_set": ("a", "b")}, "eval_set cannot be given beside the path"),
     ],

@@ -8,7 +8,9 @@ from survtrace import SurvTRACE
 from survtrace.cohort.batch_source import MemorySource
 from survtrace.cohort.prepare import prepare
 from survtrace.cohort.source import read_frame
+from survtrace.datasets import make_cohort
 from survtrace.losses.hazard import lived_through
+from survtrace.metrics import aalen_johansen
 from survtrace.network.assembly import Network
 from survtrace.training.fit import plan_training
 from survtrace.training.recalibration import count_events, recalibrate, recalibration_factors
@@ -37,7 +39,8 @@ def batch_source(ready, chunk=4096, change=lambda cohort: cohort):
 @torch.no_grad()
 def expected_and_observed(network, ready, change=lambda cohort: cohort):
     cohort = change(ready.layout.tensors(ready.store))
-    batch = cohort.take(torch.from_numpy(ready.split.training))
+    rows = torch.from_numpy(np.flatnonzero(ready.split.learned_from()))
+    batch = cohort.take(rows.expand(2, -1))
     logits = network.cause_logits(batch.rows, batch.values)
     hazard = torch.nn.functional.softplus(logits) * network.recalibration_factor
     ends = batch.entry_interval, batch.entry_fraction, batch.interval, batch.fraction
@@ -53,47 +56,54 @@ def test_afterwards_expected_events_are_the_observed_ones(parts, chunk):
         network.recalibration_factor.fill_(1.0)
         for head in network.causes.heads:
             head.outer.bias += 0.7
-    recalibrate(network, batch_source(ready, chunk))
+    recalibrate(network, batch_source(ready, chunk).learned_from())
     expected, observed = expected_and_observed(network, ready)
     assert ((expected - observed).abs() <= 0.5).all()
 
 
 def test_a_subject_is_expected_to_have_events_from_its_entry_on(parts, enter_late):
     network, ready = parts
-    recalibrate(network, batch_source(ready, change=enter_late))
+    recalibrate(network, batch_source(ready, change=enter_late).learned_from())
     expected, observed = expected_and_observed(network, ready, enter_late)
     assert ((expected - observed).abs() <= 0.5).all()
     from_start, _ = expected_and_observed(network, ready)
     assert (from_start > expected).all()
 
 
+def test_members_may_have_rows_of_their_own(parts):
+    network, ready = parts
+    source = batch_source(ready)
+    recalibrate(network, [source.cohort.take(source.training_rows)])
+    together = network.recalibration_factor.clone()
+    for member in (0, 1):
+        recalibrate(network, [source.cohort.take(source.training_rows[member])])
+        torch.testing.assert_close(network.recalibration_factor[member], together[member])
+
+
 def test_it_forgets_an_earlier_factor(parts):
     network, ready = parts
-    recalibrate(network, batch_source(ready))
+    recalibrate(network, batch_source(ready).learned_from())
     once = network.recalibration_factor.clone()
-    recalibrate(network, batch_source(ready))
+    recalibrate(network, batch_source(ready).learned_from())
     torch.testing.assert_close(network.recalibration_factor, once)
 
 
-@pytest.mark.parametrize(
-    ("ips", "setting", "done"),
-    [
-        ("none", "auto", False),
-        ("causes", "auto", False),
-        ("covariates", "auto", False),
-        ("events", "auto", True),
-        ("stabilised", "auto", True),
-        ("paper", "auto", True),
-        ("paper", False, False),
-        ("none", True, True),
-    ],
-)
-def test_it_is_done_where_weights_depend_on_the_outcome_or_when_asked(
-    three_causes, tiny, ips, setting, done
-):
-    est = SurvTRACE(**{**tiny, "ips": ips, "recalibrate": setting, "max_epochs": 1})
-    est.fit(*three_causes)
+@pytest.mark.parametrize(("setting", "done"), [(True, True), ("auto", True), (False, False)])
+def test_it_is_done_unless_it_is_refused(three_causes, tiny, setting, done):
+    est = SurvTRACE(**{**tiny, "recalibrate": setting, "max_epochs": 1}).fit(*three_causes)
     assert bool((est.network_.recalibration_factor != 1).any()) == done
+
+
+def test_the_mean_incidence_is_that_of_the_table_though_dropout_shifts_the_hazards():
+    X, y = make_cohort(800, random_state=3)
+    settings = {"n_members": 3, "max_epochs": 15, "head_dropout": 0.4, "unknown_steps": 0}
+    est = SurvTRACE(**settings, device="cpu", random_state=0, verbose=False).fit(X, y)
+    times = est.time_grid_[1:]
+    observed = aalen_johansen(y).at(times)
+    after = est.predict_cumulative_incidence(X, times).mean(0) / observed - 1
+    est.network_.recalibration_factor.fill_(1.0)
+    before = est.predict_cumulative_incidence(X, times).mean(0) / observed - 1
+    assert abs(after).mean() < 0.04 < 0.08 < abs(before).mean()
 
 
 def test_a_recalibrated_fit_expects_as_many_events_as_it_saw(three_causes, tiny):

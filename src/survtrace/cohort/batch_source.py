@@ -41,12 +41,16 @@ class BatchSource(Protocol):
     n_training: int
     n_validation: float
     n_steps: int
+    rows_per_subject: float
 
     def training(self, members: list[int], epoch: int) -> Iterator[EpochChunk]:
         """Give each member its training subjects, in an order that the epoch decides."""
 
     def validation(self, members: list[int]) -> Iterator[EpochChunk]:
         """Give each member its validation subjects, each once."""
+
+    def learned_from(self) -> Iterator[Batch]:
+        """Give the rows that at least one member trains on, each once, in chunks."""
 
 
 class MemorySource:
@@ -98,6 +102,11 @@ class MemorySource:
         """Give each member its validation subjects, each once."""
         for subjects in torch.split(self.validation_rows[members], self.chunk, dim=1):
             yield EpochChunk(self.cohort, subjects.unsqueeze(0))
+
+    def learned_from(self) -> Iterator[Batch]:
+        """Give the rows that at least one member trains on, each once, in chunks."""
+        for rows in torch.split(torch.unique(self.training_rows), self.chunk):
+            yield self.cohort.take(rows)
 
 
 def training_steps(

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from survtrace.batch import Batch
 from survtrace.cohort.batch_source import (
     EpochChunk,
     count_steps,
@@ -18,7 +19,7 @@ from survtrace.cohort.batch_source import (
     validation_chunk,
 )
 from survtrace.cohort.records import Layout
-from survtrace.cohort.scratch_file import RecordStore
+from survtrace.cohort.scratch_file import Records, RecordStore
 from survtrace.cohort.validation import ValidationSplit, padded
 
 ROWS_IN_MEMORY = 2**18
@@ -63,7 +64,7 @@ class DiskSource:
         self.length = min(-(-len(sizes) // self.n_parts) * max(sizes), sum(sizes))
         if split.id is not None:
             self.length += 1  # there is always an empty row at the end
-        rows_per_subject = split.rows_per_subject
+        self.rows_per_subject = rows_per_subject = split.rows_per_subject
         self.n_training = round(split.n_training * rows_per_subject)
         self.n_validation = split.n_validation * rows_per_subject
         rows = max(1, self.n_training // self.n_parts)
@@ -122,6 +123,18 @@ class DiskSource:
         for cohort, order in self._on_device(read, self._parts()):
             for first in range(0, order.shape[1], n_rows):
                 yield EpochChunk(cohort, order[None, :, first : first + n_rows])
+
+    def learned_from(self) -> Iterator[Batch]:
+        """Give the rows that at least one member trains on, each once, in chunks."""
+        everybody = list(range(self.split.n_members))
+
+        def read(part: Part) -> Records:
+            return self.store.read(part.chunks)[~self._held_out(part, everybody).all(0)]
+
+        size = validation_chunk(self.device)
+        for records in read_ahead(read, self._parts()):
+            for first in range(0, len(records), size):
+                yield self.layout.unpack(records[first : first + size]).to(self.device)
 
     def _on_device(
         self, read: Callable[[Part], EpochChunk | None], parts: list[Part]

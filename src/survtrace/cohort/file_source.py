@@ -207,16 +207,15 @@ Source = FrameSource | FileSource
 
 def needs_whole_table(settings: Any) -> bool:
     """Tell whether settings need the whole table in memory."""
-    return bool(settings.ips != "none" or settings.recalibrate is True)
+    return bool(settings.ips != "none")
 
 
 def require_streamable(settings: Any, **given: Any) -> None:
     """Refuse what needs the whole table at once."""
     if needs_whole_table(settings):
         raise SettingError(
-            "inverse-propensity weights and recalibration need the whole table in memory; got "
-            f"the path of a file with ips={settings.ips!r} and "
-            f"recalibrate={settings.recalibrate!r}. Read the table first, or leave them out."
+            "inverse-propensity weights need the whole table in memory; got the path of a file "
+            f"with ips={settings.ips!r}. Read the table first, or leave them out."
         )
     beside = [name for name, value in given.items() if value is not None]
     if beside:

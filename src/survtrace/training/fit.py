@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from survtrace import ops
-from survtrace.cohort.batch_source import MemorySource
 from survtrace.cohort.file_source import FileSource, Source
 from survtrace.cohort.prepare import Cohort, CohortCounts, FileReaders, prepare
 from survtrace.losses.objective import Tasks
@@ -36,7 +35,6 @@ from survtrace.training.recalibration import recalibrate
 from survtrace.training.typicality import learn_typicality
 from survtrace.training.unknown import learn_unknown
 
-OUTCOME_DEPENDENT = ("paper", "events", "stabilised")
 NOT_IN_FINGERPRINT = (
     "about",
     "cause_names",
@@ -120,15 +118,11 @@ def fit(
                 if not history.records:
                     raise
                 broken_by = error  # what was learned before is kept
-            wanted = settings.recalibrate
-            wanted = settings.ips in OUTCOME_DEPENDENT if wanted == "auto" else bool(wanted)
-            if wanted and isinstance(batch_source, MemorySource):
-                recalibrate(network, batch_source)
+            if settings.recalibrate:
+                recalibrate(network, batch_source.learned_from(), batch_source.rows_per_subject)
             interval = None
-            if settings.intervals and settings.ips == "none" and broken_by is None:
-                interval = learn_interval(
-                    network, cohort, batch_source, plan, settings.validation_fraction, base
-                )
+            if broken_by is None and not history.interrupted:
+                interval = learn_interval(network, cohort, batch_source, plan, settings)
         return _state(network, cohort, history, settings.about, interval, broken_by)
 
 
