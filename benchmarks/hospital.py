@@ -49,6 +49,7 @@ RESULTS = Path(__file__).parent / "results" / "hospital.csv"
 N_SOURCE, N_TEST, HORIZON = 3_000, 5_000, 60.0
 SHARES = (0.25, 0.12)  # of subjects seen to have an event of each cause, at the old hospital
 HIGHER = np.log(1.6)
+SETTINGS: dict[str, Any] = {"intervals": False, "verbose": False, "n_threads": 1}
 
 
 def draw_hospital(n: int, seed: list[int], *, new: bool) -> tuple[pd.DataFrame, Any, Truth]:
@@ -133,7 +134,7 @@ def simulated(n_local: int, repeat: int, like: bool, device: str) -> list[dict[s
     """One repeat of the simulated hospital."""
     warnings.simplefilter("ignore")
     X, y, _ = draw_hospital(N_SOURCE, [repeat, 0], new=False)
-    est = SurvTRACE(random_state=repeat, verbose=False, device=device, n_threads=1).fit(X, y)
+    est = SurvTRACE(random_state=repeat, device=device, **SETTINGS).fit(X, y)
     local_X, local_y, _ = draw_hospital(n_local, [repeat, n_local, 1], new=not like)
     test_X, test_y, truth = draw_hospital(N_TEST, [repeat, 2], new=not like)
     rows = compare(est, (local_X, local_y), (test_X, test_y), HORIZON, truth)
@@ -194,7 +195,7 @@ def real(place: str, repeat: int, device: str) -> list[dict[str, Any]]:
     warnings.simplefilter("ignore")
     tables, n_local, horizon = REAL[place]
     (X, y), (there_X, there_y) = tables()
-    est = SurvTRACE(random_state=0, verbose=False, device=device, n_threads=1).fit(X, y)
+    est = SurvTRACE(random_state=0, device=device, **SETTINGS).fit(X, y)
     order = np.random.default_rng(repeat).permutation(len(there_X))
     local, test = (
         (there_X.iloc[rows].reset_index(drop=True), there_y.iloc[rows].reset_index(drop=True))

@@ -15,6 +15,7 @@ import warnings
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from itertools import product
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,9 @@ QUESTIONS = {"any": None, "cause 2": 2}
 
 def main(n_repeats: int, n_processes: int) -> None:
     jobs = list(product(LAWS, SIZES, range(n_repeats)))
-    with ProcessPoolExecutor(n_processes, initializer=fitted) as pool:
-        found = [row for rows in pool.map(repeat, jobs, chunksize=4) for row in rows]
+    fitted()  # once, for all processes that are forked from this one
+    with ProcessPoolExecutor(n_processes, mp_context=get_context("fork")) as pool:
+        found = [row for rows in pool.map(repeat, jobs, chunksize=1) for row in rows]
     frame = pd.DataFrame(found)
     by = ["question", "law", "estimator", "n", "way"]
     table = frame.groupby(by, sort=False).agg(

@@ -129,12 +129,13 @@ def _draw_patients(est: SurvTRACE, X: pd.DataFrame) -> Any:
     )
     tops = []
     for (name, patient), above, below in zip(patients, *axes, strict=True):
-        incidence, deviation = est.predict_cumulative_incidence(patient, days, return_std=True)
+        incidence = est.predict_cumulative_incidence(patient, days)
+        low, high = est.predict_interval(patient, days)
         who = f"{name} risk: {patient['sex'].iloc[0]}, {patient['age'].iloc[0]:.0f} years"
         curves = (days / DAYS_IN_A_YEAR, incidence[0], causes)
-        plot_incidence(*curves, deviation=deviation[0], title=who, ax=above)
+        plot_incidence(*curves, interval=(low[0], high[0]), title=who, ax=above)
         plot_stacked(*curves, unit="years", ax=below)
-        tops.append((incidence + 2 * np.nan_to_num(deviation)).max())
+        tops.append(high.max())
         above.set_xlabel("")
     axes[0, 0].set_ylim(0, min(1.0, 1.05 * max(tops)))  # one scale: they are to be compared
     for ax in axes[:, 1:].flat:

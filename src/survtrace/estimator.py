@@ -33,7 +33,8 @@ from survtrace.tables.outcome.roles import is_path, read_roles
 from survtrace.training.cross_fitting import Question
 from survtrace.training.fit import Cluster, fit
 from survtrace.training.local_rows import read_local_rows
-from survtrace.training.update import check_way, update
+from survtrace.training.typicality import learn_typicality
+from survtrace.training.update import TRAINED, check_way, update
 
 Array = NDArray[np.float64]
 
@@ -244,7 +245,9 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
         """Bring the fitted estimator to another place, by subjects of that place.
 
         Time grid, covariates and causes stay those of the fit: a category that it has not seen
-        stays unseen, a cause it has not seen is refused. `updates_` tells what was done.
+        stays unseen, a cause it has not seen is refused. `updates_` tells what was done. Afterwards
+        `predict_interval` knows no intervals, scores weight by the censoring of the new place, and
+        `typicality` is that among its patients where the network was trained by them.
 
         Parameters
         ----------
@@ -255,7 +258,7 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
             ``"none"``: nothing is changed. ``"level"``: the hazards of each cause are multiplied
             by one factor. ``"slope"``: they are also raised to a power, which sets subjects further
             apart or closer together. ``"heads"``: the heads of the causes are trained further, from
-            where they are, with smaller steps. ``"whole"``: so is the whole network. ``"auto"``:
+            where they are. ``"whole"``: so is the whole network, with smaller steps. ``"auto"``:
             the simplest of these whose integrated Brier score, on rows that it was not updated by,
             is within one standard error of the best; nothing, if nothing is better.
         n_folds
@@ -273,7 +276,7 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
         """
         predictor = self._predictor()
         check_way(how, n_folds)
-        local = read_local_rows(self, X, y)
+        local = read_local_rows(self, X, y, predictor.encode)  # warns of far values as predict does
         given = self.random_state if random_state is None else random_state
 
         def predict(network: Network, encoded: Encoded, question: Question) -> Array:
@@ -291,8 +294,14 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
             n_folds,
             int(check_random_state(given).randint(2**31)),
         )
-        if updated.record["how"] != "none":  # scores are now weighted by the censoring there
+        if updated.record["how"] != "none":
+            # Scores are now weighted by the censoring there. How far predictions may be from the
+            # truth there is not known: fits to simulated outcomes do not tell what an old model
+            # gets wrong at a new place.
             self.censoring_: CensoringSurvival = censoring_survival(local.outcome)
+            self.interval_ = None  # how far predictions are off has been measured before the update
+        if updated.record["how"] in TRAINED:  # else it has learned from the old patients alone
+            self.typicality_ = learn_typicality(local.cohort(self.validation_fraction, [0, 1]))
         self.network_: Network = updated.network
         self.updates_: list[dict[str, Any]] = [*self.updates_, updated.record]
         return self

@@ -229,11 +229,11 @@ def test_each_patient_is_printed_on_one_page(page, tmp_path):
 
 @pytest.fixture(scope="module")
 def many_clinics(one_cause, tiny):
-    """A covariate with a long list of levels; one member, and no card, as in an early file."""
+    """A long list of levels; one member, no card and no intervals, as in an early file."""
     X, y = one_cause
     named = X.assign(clinic=[f"clinic {n % 40}" for n in range(len(X))])
     est = SurvTRACE(**{**tiny, "n_members": 1}).fit(named, y)
-    est.card_ = {}
+    est.card_, est.interval_ = {}, None
     return est
 
 

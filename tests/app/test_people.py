@@ -8,6 +8,7 @@ import pytest
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 from survtrace.app import create_app  # noqa: E402
+from survtrace.app.certainty import Interval, Typicality  # noqa: E402
 from survtrace.persistence import load  # noqa: E402
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -16,40 +17,38 @@ DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 on_both = pytest.mark.parametrize("page", [DESK, PHONE], ids=["desk", "phone"], indirect=True)
 
 
-class Certain:
-    """Stand-ins for what a fit knows of its own certainty: ends a tenth from each curve."""
+def known_intervals(est, X, times, after, level):
+    """Ends a tenth from each curve, as if the estimator knew them."""
+    survival = est.predict_survival_function(X, times, conditional_after=after)
+    incidence = est.predict_cumulative_incidence(X, times, conditional_after=after)
+    low, high = [[(f * p).tolist() for p in (survival, incidence)] for f in (0.9, 1.1)]
+    ends = {"survival_low": low[0], "survival_high": high[0]}
+    return Interval(level=level, **ends, incidence_low=low[1], incidence_high=high[1])
 
-    def __init__(self, est):
-        self.est = est
 
-    def predict_interval(self, X, times=None, *, kind="incidence", level, conditional_after=None):
-        survival = kind == "survival"
-        curve = "predict_survival_function" if survival else "predict_cumulative_incidence"
-        mean = getattr(self.est, curve)(X, times, conditional_after=conditional_after)
-        return 0.9 * mean, mean + 0.1 * (1 - mean)
-
-    def typicality(self, X, *, reasons=False):
-        shares = np.where(X["age"] > 90, 0.002, 0.5)
-        return (shares, [("age", "stage")] * len(X)) if reasons else shares
+def known_typicalities(est, X):
+    """Those over 90 are unlike whom the estimator learned from."""
+    unlike = X["age"] > 90
+    reasons = ["age", "stage"]
+    return [
+        Typicality(share=0.002 if each else 0.5, unlike=each, because=reasons if each else [])
+        for each in unlike
+    ]
 
 
 @pytest.fixture(scope="module")
-def certain(fitted_three, tmp_path_factory):
-    """An estimator that knows intervals, and that people over 90 are unlike those it has seen."""
+def address(serve_app, fitted_three, tmp_path_factory):
+    """A server of an estimator that knows intervals and who is unlike."""
     folder = tmp_path_factory.mktemp("certain") / "model"
     fitted_three.save(folder)
     est = load(folder)
-    known = Certain(fitted_three)
-    est.interval_ = est.typicality_ = True
-    est.predict_interval, est.typicality = known.predict_interval, known.typicality
     est.cause_names_ = {1: "relapse", 2: "death", 3: "second cancer"}
-    return est
-
-
-@pytest.fixture(scope="module")
-def address(serve_app, certain):
-    with serve_app(create_app(certain, time_unit="months", name="ward 7")) as url:
-        yield url
+    est.interval_ = "known"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("survtrace.app.answers.intervals", known_intervals)
+        patch.setattr("survtrace.app.answers.typicalities", known_typicalities)
+        with serve_app(create_app(est, time_unit="months", name="ward 7")) as url:
+            yield url
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from survtrace.errors import DataError
+from survtrace.errors import DataError, DataWarning
 from survtrace.evaluation.subgroups import read_groups
 
 
@@ -73,3 +73,11 @@ def test_cuts_that_are_no_numbers_are_refused(cuts):
 def test_dates_are_refused_by_name():
     with pytest.raises(DataError, match="'day' holds dates"):
         read_groups(pd.DataFrame({"day": pd.to_datetime(["2020-01-01"])}), "day")
+
+
+def test_values_with_labels_are_taken_in_the_order_of_the_table():
+    table = pd.DataFrame({"age": [40.0, 50.0, 60.0]}, index=list("abc"))
+    ward = pd.Series(["north", "north", "south"], index=list("bca"))
+    with pytest.warns(DataWarning, match="ward is taken in the order of X"):
+        groups = read_groups(table, {"ward": ward})
+    assert [group.rows.tolist() for group in groups] == [[False, True, True], [True, False, False]]

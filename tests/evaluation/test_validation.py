@@ -18,6 +18,7 @@ from survtrace.metrics import (
     centre_spread,
     concordance_cause_specific,
     net_benefit,
+    net_benefit_difference,
     observed_expected_ratio,
     scaled_brier_score,
     smooth_calibration_curve,
@@ -123,6 +124,20 @@ def test_curves_are_those_of_their_functions(found):
         own = of(decisions, strategy=strategy)
         assert own["value"].tolist() == pytest.approx([float(score) for score in scores])
         assert own["low"].tolist() == pytest.approx([score.interval()[0] for score in scores])
+
+
+def test_the_gain_is_the_difference_to_the_better_of_treating_all_and_none(found):
+    cause = "death"
+    where = (Y, predicted(np.full(len(X), True), cause))
+    own = of(found.decisions, cause=cause, horizon=HORIZON, strategy="model")
+    assert of(found.decisions, strategy="treat all")["gain"].isna().all()
+    better = of(found.decisions, cause=cause, horizon=HORIZON, strategy="treat all")["value"] > 0
+    assert better.tolist() == [True, False]
+    for row, other in zip(own.to_dict("records"), (np.ones(600), np.zeros(600)), strict=True):
+        threshold = [row["threshold"]]
+        [gain] = net_benefit_difference(*where, other, HORIZON, threshold, cause=cause)
+        ends = [row["gain"], row["gain_low"], row["gain_high"]]
+        assert ends == pytest.approx([gain, *gain.interval()])
 
 
 def test_every_subject_is_counted_once(found):

@@ -12,6 +12,7 @@ import pytest
 from survtrace.metrics import concordance_cause_specific, integrated_brier_score
 from survtrace.naming import Names
 from survtrace.report import collect, page, render, write_report
+from survtrace.report.collected import choose_groups
 
 # In one process, so that what the fixtures fit is fitted once.
 pytestmark = pytest.mark.xdist_group("report")
@@ -224,3 +225,26 @@ def test_the_step_at_work_is_shown_when_asked_for(of_one_cause, tmp_path, capsys
     assert "drawing" in capsys.readouterr().err
     write_report(est, *scored, tmp_path / "report.html", n_repeats=1, verbose=False)
     assert capsys.readouterr().err == ""
+
+
+def test_calibration_has_a_band_and_decisions_and_groups_are_there(report):
+    reader, causes = Reader(report.page), report.est.causes_
+    validation, horizon = report.summary.validation, report.summary.scores.horizon
+    assert validation.horizons == (horizon,)
+    assert set(validation.groups["column"]) == set(choose_groups(report.summary.cohort))
+    for words in ("with a 95 % band", "Net benefit by prediction", "Does it hold for everybody?"):
+        assert words in reader.words
+    ratio = validation.scores.set_index(["cause", "score"])["value"]
+    assert all(f"{ratio[cause, 'O/E']:.2f} (" in reader.words for cause in causes)
+    drawn = [image["alt"] for image in reader.all("img")]
+    for start in ("Calibration of", "Net benefit of", "observed / expected of"):
+        assert sum(alt.startswith(start) for alt in drawn) == len(causes)
+
+
+def test_groups_are_age_and_categories_that_divide_the_subjects(of_three_causes):
+    cohort = of_three_causes.summary.cohort
+    assert choose_groups(cohort)[:2] == ["age", "sex"]
+    sex = next(c for c in cohort.covariates if c.name == "sex")
+    hardly_any = replace(sex, levels=(("f", cohort.n_rows - 1), ("m", 1)))
+    others = tuple(c for c in cohort.covariates if c.name == "size")
+    assert choose_groups(replace(cohort, covariates=(hardly_any, *others))) == []

@@ -29,7 +29,7 @@ def test_the_same_seed_learns_the_same(learned, three_causes, tiny):
 def test_one_number_for_each_state_and_interval(learned):
     scale, n_intervals = learned.interval_, len(learned.time_grid_) - 1
     assert np.shape(scale.floor) == (4, n_intervals)
-    assert np.shape(scale.spread) == (4,)
+    assert np.shape(scale.factor) == (4,)
     assert np.shape(scale.quantiles) == (4, len(LEVELS))
 
 
@@ -85,5 +85,5 @@ def test_a_scale_gives_back_the_errors_it_was_learned_from():
     errors = rng.normal(size=(2, n, 1, 2)) * np.hypot([0.3, 0.6], 1.5 * deviation)
     scale = learn_scale(errors, members)
     assert scale["floor"][0] == pytest.approx([0.3, 0.6], abs=0.12)
-    assert scale["spread"] == pytest.approx([1.5], rel=0.1)
+    assert scale["factor"] == pytest.approx([1.5], rel=0.1)
     assert scale["quantiles"][0][LEVELS.index(0.95)] == pytest.approx(1.96, rel=0.05)

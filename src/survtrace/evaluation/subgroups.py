@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataError
 from survtrace.tables.covariates.covariates import kind_of, nearest, open_table
+from survtrace.tables.outcome.alignment import align_rows
 
 Floats = NDArray[np.float64]
 FEW_VALUES = 5  # a number with so few distinct values is a code: each is a group
@@ -80,14 +81,14 @@ def group_columns(
 
 def _columns(frame: Any, by: Any) -> dict[str, Any]:
     if isinstance(by, Mapping):
-        return {name: _as_series(values, name, len(frame)) for name, values in by.items()}
+        return {name: _as_series(values, name, frame) for name, values in by.items()}
     return {name: _column(frame, name) for name in group_columns(by, None)}
 
 
 def _centre(frame: Any, centre: Any) -> tuple[str, Any]:
     if isinstance(centre, str):
         return centre, _column(frame, centre)
-    return "centre", _as_series(centre, "centre", len(frame))
+    return "centre", _as_series(centre, "centre", frame)
 
 
 def _column(frame: Any, name: str) -> Any:
@@ -99,11 +100,11 @@ def _column(frame: Any, name: str) -> Any:
     return frame[name]
 
 
-def _as_series(values: Any, name: str, n_subjects: int) -> Any:
-    frame = open_table({name: np.asarray(values)})
-    if len(frame) != n_subjects:
+def _as_series(values: Any, name: str, table: Any) -> Any:
+    frame = open_table({name: np.asarray(align_rows(table.to_native(), values, name))})
+    if len(frame) != len(table):
         raise DataError(
-            f"groups must have one value for each of the {n_subjects} subjects; {name!r} has "
+            f"groups must have one value for each of the {len(table)} subjects; {name!r} has "
             f"{len(frame)}. Build it from the same table."
         )
     return frame[name]

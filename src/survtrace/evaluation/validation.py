@@ -35,7 +35,8 @@ Floats = NDArray[np.float64]
 HERE = ["cause", "horizon"]
 INTERVAL = ["low", "high"]
 SCORE = ["score", "value", "standard_error", *INTERVAL, "note"]
-DECISION = ["strategy", "threshold", "value", *INTERVAL, "share_treated"]
+DECISION = ["strategy", "threshold", "value", *INTERVAL, "share_treated",
+            "gain", "gain_low", "gain_high"]  # fmt: skip
 COLUMNS = {  # of each frame
     "counts": [*HERE, "n", "events", "other_events", "censored", "event_free"],
     "scores": [*HERE, *SCORE],
@@ -80,7 +81,8 @@ class Validation:
         How many subjects ``n`` have a prediction ``from`` .. ``to``, for a histogram.
     decisions
         Net benefit ``value`` of each ``strategy`` (``model``, ``treat all``, ``treat none``) at
-        each ``threshold``, and the ``share_treated``.
+        each ``threshold``, and the ``share_treated``; of the model also its ``gain`` over the
+        better of the other two, with the interval ``gain_low`` .. ``gain_high`` of the difference.
     groups, group_calibration, group_decisions
         The same by group: ``column`` and ``group`` say which. Groups too small to score are
         there, with the reason as ``note``.

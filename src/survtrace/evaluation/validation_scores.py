@@ -134,21 +134,30 @@ def calibration_rows(asked: Asked) -> list[dict[str, float]]:
 
 
 def decision_rows(asked: Asked, thresholds: Floats) -> list[dict[str, Any]]:
-    """Net benefit of each strategy at each threshold, and the share it treats."""
+    """Net benefit of each strategy at each threshold, the share it treats, and the model's gain."""
     curve, _ = _noted(net_benefit, asked, thresholds)
     if curve is None:
         return []
+    gains = [
+        score.minus(max(others, key=float))
+        for score, *others in zip(
+            curve.by_prediction, curve.treat_all, curve.treat_none, strict=True
+        )
+    ]
+    unknown = [Score.undefined(1)] * len(thresholds)
     strategies = {
-        "model": (curve.by_prediction, curve.share_treated),
-        "treat all": (curve.treat_all, np.ones(len(thresholds))),
-        "treat none": (curve.treat_none, np.zeros(len(thresholds))),
+        "model": (curve.by_prediction, curve.share_treated, gains),
+        "treat all": (curve.treat_all, np.ones(len(thresholds)), unknown),
+        "treat none": (curve.treat_none, np.zeros(len(thresholds)), unknown),
     }
     return [
         {"strategy": name, "threshold": threshold, "value": float(score), "low": low, "high": high,
-         "share_treated": float(share)}
-        for name, (scores, shares) in strategies.items()
-        for threshold, score, share in zip(thresholds.tolist(), scores, shares, strict=True)
-        for low, high in [score.interval()]
+         "share_treated": float(share), "gain": float(gain), "gain_low": worst, "gain_high": best}
+        for name, (scores, shares, gained) in strategies.items()
+        for threshold, score, share, gain in zip(
+            thresholds.tolist(), scores, shares, gained, strict=True
+        )
+        for (low, high), (worst, best) in [(score.interval(), gain.interval())]
     ]  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Intervals of a subject's incidences and survival: how far the truth may be from a prediction.
 
 On the scale log(-log(1 - incidence)) the error of a prediction has a standard deviation that grows
-with the deviation between members: ``sqrt(floor^2 + (spread * deviation)^2)``. Floor, spread and
+with the deviation between members: ``sqrt(floor^2 + (factor * deviation)^2)``. Floor, factor and
 the quantiles of errors so standardised are learned for each state when an estimator is fitted
 (`training.interval`).
 
@@ -38,7 +38,7 @@ class IntervalScale:
     ----------
     floor
         The deviation of an error that does not depend on the subject, at each cut after the first.
-    spread
+    factor
         What the deviation between members is multiplied by.
     levels, quantiles
         Levels of intervals, and for each state how many such deviations cover that share.
@@ -53,7 +53,7 @@ class IntervalScale:
     """
 
     floor: list[list[float]]
-    spread: list[float]
+    factor: list[float]
     levels: list[float]
     quantiles: list[list[float]]
 
@@ -63,12 +63,12 @@ class IntervalScale:
 
     def bounds(self, incidence: Array, std: Array, level: float) -> tuple[Array, Array]:
         """Both ends at the cuts, shape (subject, state, cut); of the first state, of any cause."""
-        floor, spread = np.array(self.floor), np.array(self.spread)[:, None]
+        floor, factor = np.array(self.floor), np.array(self.factor)[:, None]
         inside = np.clip(incidence[..., 1:], TINY, 1 - TINY)
         hazard = -np.log1p(-inside)
         # The deviation on the scale of log hazards, by the slope of that scale.
         deviation = np.nan_to_num(std[..., 1:]) / (hazard * (1 - inside))
-        width = self._factor(level)[:, None] * np.hypot(floor, spread * deviation)
+        width = self._deviations(level)[:, None] * np.hypot(floor, factor * deviation)
         low, high = (-np.expm1(-hazard * np.exp(sign * width)) for sign in (-1, 1))
         low, high = (np.where(incidence[..., 1:] > 0, end, 0.0) for end in (low, high))
         low, high = (np.maximum.accumulate(end, axis=-1) for end in (low, high))
@@ -76,7 +76,7 @@ class IntervalScale:
         low, high = (np.concatenate([start, end], axis=-1) for end in (low, high))
         return np.minimum(low, incidence), np.maximum(high, incidence)
 
-    def _factor(self, level: float) -> Array:
+    def _deviations(self, level: float) -> Array:
         """Deviations that cover a level: normal quantiles, times what was learned beside them."""
         known = norm.ppf((1 + np.array(self.levels)) / 2)
         wanted = norm.ppf((1 + level) / 2)
@@ -131,7 +131,8 @@ def require_interval(
     if scale is None:
         raise SettingError(
             "intervals need what a fit with intervals=True learns from a table in memory, with one "
-            "row for each subject and ips='none'; this estimator has not learned it. Fit it again."
+            "row for each subject and ips='none', and are not known after an update; this "
+            "estimator has not learned it, or was updated. Fit it again."
         )
     return scale
 

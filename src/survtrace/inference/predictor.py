@@ -106,7 +106,7 @@ class Predictor:
         """Attention weights, averaged over members."""
 
         def answer(rows: Table, first: int) -> NDArray[np.float32]:
-            encoded = self._encode(open_table(rows))
+            encoded = self.encode(open_table(rows))
             found = Answers(len(encoded.rows))
 
             def attend(subjects: slice, rows: Tensor, values: Tensor) -> None:
@@ -127,7 +127,7 @@ class Predictor:
         learned = self._learned_typicality()
 
         def answer(rows: Table, first: int) -> tuple[Array, list[tuple[str, ...]]]:
-            encoded = self._encode(open_table(rows), judge=False)
+            encoded = self.encode(open_table(rows), judge=False)
             reasons = learned.reasons(encoded) if with_reasons else []
             return learned.of(encoded, run_in_few_threads), reasons
 
@@ -159,7 +159,7 @@ class Predictor:
         after: ArrayLike | None,
         with_std: bool,
     ) -> tuple[Array, Array | None]:
-        return self.curve_of(self._encode(table), kind, points, cause, after, with_std)
+        return self.curve_of(self.encode(table), kind, points, cause, after, with_std)
 
     def curve_of(
         self,
@@ -253,7 +253,7 @@ class Predictor:
             )
         return self.typicality
 
-    def _encode(self, table: Table, *, judge: bool = True) -> Encoded:
+    def encode(self, table: Table, *, judge: bool = True) -> Encoded:
         """Encode a table with at least one subject, in threads where that pays.
 
         ``judge`` warns of values and subjects unlike those learned from.

@@ -15,12 +15,12 @@ from survtrace.plots.style import (
     GREY,
     HATCHES,
     axes_or_new,
+    band_of,
     cause_labels,
     draw_curves,
     line,
     mark,
     side_by_side,
-    two_deviations,
     with_legend,
     with_unit,
 )
@@ -34,20 +34,26 @@ def plot_incidence(
     incidence: ArrayLike,
     causes: Iterable[Any],
     *,
+    interval: Sequence[ArrayLike] | None = None,
     deviation: ArrayLike | None = None,
     unit: str = "",
     clock: str = "time",
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Incidence of each cause, with a band of two deviations between members.
+    """Incidence of each cause, with a band: its interval, or two deviations between members.
 
     Parameters
     ----------
     times
         Shape (time,).
-    incidence, deviation
-        Shape (cause, time). A deviation that is NaN, as one member has, draws no band.
+    incidence
+        Shape (cause, time).
+    interval
+        Low and high ends of the same shape, as `SurvTRACE.predict_interval` gives them.
+    deviation
+        Where there is no interval: the standard deviation between members, of which two to each
+        side are drawn. NaN, as one member has, draws no band.
     causes
         A label for each cause, or a mapping to their texts such as ``est.cause_names_``.
     unit, clock, title, ax
@@ -61,7 +67,7 @@ def plot_incidence(
     ['heart', 'other']
     """
     is_new, ax = ax is None, axes_or_new(ax)
-    draw_curves(ax, times, incidence, cause_labels(causes), two_deviations(incidence, deviation))
+    draw_curves(ax, times, incidence, cause_labels(causes), band_of(incidence, interval, deviation))
     ax.set(xlabel=with_unit(clock, unit), ylabel="cumulative incidence", title=title)
     ax.set_ylim(bottom=0)
     return with_legend(ax, is_new)
@@ -72,18 +78,19 @@ def plot_survival(
     survival: ArrayLike,
     methods: Sequence[str],
     *,
+    interval: Sequence[ArrayLike] | None = None,
     deviation: ArrayLike | None = None,
     unit: str = "",
     clock: str = "time",
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Survival of one subject by each method, with a band of two deviations between members.
+    """Survival of one subject by each method, with a band: an interval, or two deviations.
 
     Parameters
     ----------
-    survival, deviation
-        Shape (method, time); a deviation is nan where a method has none.
+    survival, interval, deviation
+        Shape (method, time); NaN where a method has no interval or deviation.
     methods
         A label for each method.
     times, unit, clock, title, ax
@@ -96,7 +103,7 @@ def plot_survival(
     ['SurvTRACE', 'CPH']
     """
     is_new, ax = ax is None, axes_or_new(ax)
-    draw_curves(ax, times, survival, methods, two_deviations(survival, deviation))
+    draw_curves(ax, times, survival, methods, band_of(survival, interval, deviation))
     ax.set(xlabel=with_unit(clock, unit), ylabel="survival", title=title, ylim=(0, 1.02))
     return with_legend(ax, is_new)
 
@@ -106,6 +113,7 @@ def plot_stacked(
     incidence: ArrayLike,
     causes: Iterable[Any],
     *,
+    interval: Sequence[ArrayLike] | None = None,
     deviation: ArrayLike | None = None,
     unit: str = "",
     clock: str = "time",
@@ -116,9 +124,10 @@ def plot_stacked(
 
     Parameters
     ----------
-    incidence, deviation
-        Shape (cause, time). Bars on the upper edge of each layer are two deviations of that
-        cause's own incidence: of how thick the layer is. (Bands would run into each other.)
+    incidence, interval, deviation
+        Shape (cause, time). Bars on the upper edge of each layer are the interval, or else two
+        deviations, of that cause's own incidence: of how thick the layer is. (Bands would run into
+        each other.)
     times, causes, unit, clock, title, ax
         As in `plot_incidence`.
 
@@ -138,10 +147,11 @@ def plot_stacked(
         layer.set_hatch(HATCHES[k % len(HATCHES)])
     edges = np.cumsum(incidence, axis=0)
     ax.plot(times, edges.T, color="black", lw=0.8)
-    has_deviation = deviation is not None and not np.isnan(np.asarray(deviation)).all()
-    for k, spread in enumerate(np.asarray(deviation) if has_deviation else []):
+    band = band_of(incidence, interval, deviation)
+    sides = np.empty((2, 0, 0)) if band is None else np.abs(np.stack(band) - incidence)
+    for k in range(sides.shape[1]):
         at = (len(times) * (np.array([0.3, 0.6, 0.9]) + 0.08 * k / n_causes)).astype(int)
-        ax.errorbar(times[at], edges[k, at], 2 * spread[at], color="black", fmt="none", lw=1.5,
+        ax.errorbar(times[at], edges[k, at], sides[:, k, at], color="black", fmt="none", lw=1.5,
                     capsize=3)  # fmt: skip
     ax.set(xlabel=with_unit(clock, unit), ylabel="probability", title=title)
     ax.set_xlim(times[0], times[-1])

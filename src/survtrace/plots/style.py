@@ -35,8 +35,22 @@ def mark(k: int) -> dict[str, Any]:
     return {**line(k), "marker": MARKERS[k % len(MARKERS)], "linestyle": "none"}
 
 
-def two_deviations(curves: ArrayLike, deviation: ArrayLike | None) -> Band | None:
-    """Two deviations to each side, within 0 and 1; none where no deviation is known."""
+def band_of(
+    curves: ArrayLike,
+    interval: Sequence[ArrayLike] | None,
+    deviation: ArrayLike | None,
+) -> Band | None:
+    """An interval, or else two deviations to each side, within 0 and 1; None if neither is known.
+
+    Examples
+    --------
+    >>> band_of([[0.2]], ([[0.1]], [[0.4]]), None)[1].tolist()
+    [[0.4]]
+    >>> band_of([[0.2]], None, [[0.15]])[0].tolist()
+    [[0.0]]
+    """
+    if interval is not None:
+        return np.asarray(interval[0], np.float64), np.asarray(interval[1], np.float64)
     if deviation is None or np.isnan(np.asarray(deviation, dtype=np.float64)).all():
         return None
     middle, spread = np.asarray(curves), 2 * np.asarray(deviation)

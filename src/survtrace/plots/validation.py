@@ -66,7 +66,7 @@ def plot_smooth_calibration(
     ('observed incidence', 1)
     """
     is_new, ax = ax is None, axes_or_new(ax)
-    predicted, observed = np.asarray(predicted), np.asarray(observed)
+    predicted, observed = (np.asarray(part, dtype=np.float64) for part in (predicted, observed))
     end = limit or _end(predicted, observed, low, high)
     first = not ax.lines
     if first:
@@ -76,7 +76,8 @@ def plot_smooth_calibration(
     k = len(ax.lines) - 1
     look = line(k) | ({"color": colour} if colour else {})
     if low is not None and high is not None:
-        ax.fill_between(predicted, low, high, color=look["color"], alpha=0.18, lw=0)
+        ends = (np.asarray(part, dtype=np.float64) for part in (low, high))
+        ax.fill_between(predicted, *ends, color=look["color"], alpha=0.18, lw=0)
     ax.plot(predicted, observed, lw=2, label=label or None, **look)
     ax.set(xlabel="predicted incidence", ylabel="observed incidence", title=title)
     ax.set(xlim=(0, end), ylim=(0, end), aspect="equal")

@@ -8,6 +8,9 @@ from survtrace.report.checklist_facts import FOUND, Known
 from survtrace.report.tripod import Item, read_items
 from survtrace.settings import ABOUT_TOPICS
 
+# What is asked of the subjects validated on, whatever was told of those learned from.
+OF_SUBJECTS = ("source", "dates", "place", "eligibility", "treatments", "outcome", "measured")
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -44,7 +47,9 @@ def fill_checklist(known: Known) -> list[Entry]:
             for whose, texts in (("Model", told_of_model), ("Validation", known.about))
             if topic is not None and topic in texts
         ]
-        entries.append(Entry(item, (*found, *told), topic, topic is not None and not told))
+        needed = known.about if topic in OF_SUBJECTS else {**told_of_model, **known.about}
+        is_open = topic is not None and topic not in needed
+        entries.append(Entry(item, (*found, *told), topic, is_open))
     return entries
 
 

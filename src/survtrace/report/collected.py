@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -14,6 +15,8 @@ import pandas as pd
 
 from survtrace.errors import DataError, DataWarning, LearnedRowsWarning
 from survtrace.estimator import SurvTRACE
+from survtrace.evaluation import Validation, validate
+from survtrace.evaluation.subgroups import group_columns
 from survtrace.explain import covariate_relevance, faithfulness, permutation_importance
 from survtrace.explain.frame import read_frame
 from survtrace.naming import Names, names_of
@@ -27,6 +30,8 @@ from survtrace.tables.covariates.covariates import open_table, select_columns
 from survtrace.tables.outcome.outcome import require_same_subjects
 from survtrace.tables.outcome.pairing import read_scored
 
+FEW_LEVELS, SMALLEST_SHARE = range(2, 6), 0.05  # of a category that groups are made by
+MOST_GROUPED = 4  # covariates that groups are made by
 MOST_SHUFFLED, FEWEST_SUBJECTS = 50_000, 1_000  # rows predicted for importance; subjects of these
 
 
@@ -62,6 +67,8 @@ class Summary:
         The scored subjects, and the training rows where they were given.
     scores, importance, patients, fit
         As their names say.
+    validation
+        Calibration, net benefit and groups at the middle horizon.
     names
         Of causes, covariates and the unit of time, and the model card.
     versions
@@ -77,6 +84,7 @@ class Summary:
     cohort: CohortSummary
     learned: CohortSummary | None
     scores: Scores
+    validation: Validation
     importance: Importance
     patients: Patients
     fit: FitSummary
@@ -92,6 +100,7 @@ def collect(
     y: Any,
     *,
     train: tuple[Any, Any] | None = None,
+    by: str | Sequence[str] | None = None,
     n_repeats: int = 5,
     random_state: int = 0,
     tell: Tell = say_nothing,
@@ -102,7 +111,7 @@ def collect(
     ----------
     est
         A fitted estimator.
-    X, y, train, n_repeats, random_state
+    X, y, train, by, n_repeats, random_state
         As in `write_report`.
     tell
         Called with each step in words.
@@ -126,6 +135,11 @@ def collect(
     main = cohort.events.sort_values("events", kind="stable")["cause"].iloc[-1]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # of parts of a table that was remarked on
+        tell("scoring groups")
+        groups, whole = _groups(X, frame, by, cohort)
+        validation = validate(
+            est, whole, outcome, horizons=[scores.horizon], by=groups, landmark=scores.landmark
+        )
         view = look(est, frame, outcome, scores.landmark)
         tell("shuffling covariates for their importance")
         importance = _importance(view, n_repeats, random_state)
@@ -138,6 +152,7 @@ def collect(
         cohort=cohort,
         learned=None if rows is None else describe(est, *rows),
         scores=scores,
+        validation=validation,
         importance=importance,
         patients=patients,
         fit=describe_fit(est),
@@ -163,6 +178,33 @@ def sentences(caught: list[warnings.WarningMessage]) -> list[str]:
         elif not issubclass(each.category, LearnedRowsWarning):  # that is an alert
             texts.append(str(each.message))
     return [f"{text[:1].upper()}{text[1:]}" for text in dict.fromkeys(texts)]
+
+
+def _groups(
+    X: Any, frame: pd.DataFrame, by: str | Sequence[str] | None, cohort: CohortSummary
+) -> tuple[Any, pd.DataFrame]:
+    """Choose by what to group, and add columns for it that are no covariates."""
+    if by is None:
+        return choose_groups(cohort), frame
+    names, table = group_columns(by, None), open_table(X)
+    more = {name: table[name].to_list() for name in names if name in table.columns}
+    return names, frame.assign(**{name: v for name, v in more.items() if name not in frame})
+
+
+def choose_groups(cohort: CohortSummary) -> list[str]:
+    """Choose covariates to group by: age, and a few categories that divide the subjects well."""
+    ages = [c.name for c in cohort.covariates if c.kind == "numerical" and _is_age(c.name)]
+    divided = [
+        c.name
+        for c in cohort.covariates
+        if len(c.levels) in FEW_LEVELS
+        and all(count >= SMALLEST_SHARE * cohort.n_rows for _, count in c.levels)
+    ]
+    return [*ages[:1], *divided][:MOST_GROUPED]
+
+
+def _is_age(name: str) -> bool:
+    return name.lower().replace("_", " ").split()[:1] == ["age"]
 
 
 def read_cohort(est: SurvTRACE, X: Any, y: Any) -> Subjects:

@@ -12,9 +12,7 @@ from matplotlib.figure import Figure
 from survtrace.metrics.censoring import FEWEST_AT_RISK
 from survtrace.naming import Names
 from survtrace.plots import (
-    COLOURS,
     plot_at_risk,
-    plot_calibration,
     plot_differences,
     plot_history,
     plot_importance,
@@ -34,15 +32,19 @@ from survtrace.report.drawing import (
     short,
     uri,
 )
+from survtrace.report.validation_figures import (
+    calibration_images,
+    decision_images,
+    group_images,
+)
 
 NARROW = (3.3, 5.4)  # inches: a third of the page wide
 MOST_COVARIATES = 20
-SQUEEZED = 5  # a panel this many times smaller than the largest keeps a scale of its own
-POINTS = ("predicted", "observed", "low", "high", "size")  # of a calibration curve
 
 
 def draw(summary: Summary) -> dict[str, list[Image]]:
     """Draw the images of each section."""
+    validated = (summary.validation, summary.names, (summary.scores.horizon,))
     with rc_context(STYLE):
         return {
             "observed": [_observed(summary)],
@@ -50,7 +52,9 @@ def draw(summary: Summary) -> dict[str, list[Image]]:
             "history": [_history(summary)],
             "differences": [_differences(summary)] if len(summary.scores.differences) else [],
             "scores": list(_scores(summary)),
-            "calibration": list(_calibration(summary)),
+            "calibration": list(calibration_images(*validated, groups=summary.scores.calibration)),
+            "decisions": list(decision_images(*validated)),
+            "groups": list(group_images(*validated)),
             "importance": list(_importance(summary)),
             "patients": list(_patients(summary)),
         }
@@ -163,33 +167,6 @@ def _scores(summary: Summary) -> Iterator[Image]:
             uri(figure),
             f"{shown}, {names.cause(cause)}, over time. At the end: {ends}.",
             "Some times, where few had an event, lie beyond the scale." if beyond else "",
-        )
-
-
-def _calibration(summary: Summary) -> Iterator[Image]:
-    scores, names = summary.scores, summary.names
-    seen = scores.calibration.dropna(subset="observed")
-    ends = 1.05 * seen.groupby("cause")[["predicted", "observed", "high"]].max().max(axis=1)
-    for k, (cause, groups) in enumerate(seen.groupby("cause", sort=False)):
-        figure, ax = canvas(SMALL)
-        squeezed = ends[cause] < ends.max() / SQUEEZED
-        points: dict[str, Any] = {name: groups[name] for name in POINTS}
-        plot_calibration(
-            **points,
-            colour=COLOURS[k % len(COLOURS)],
-            limit=float(ends[cause] if squeezed else ends.max()),
-            title=short(names.cause(cause)) + (" (scale of its own)" if squeezed else ""),
-            ax=ax,
-        )
-        ax.locator_params(nbins=5)
-        texts = ", ".join(
-            f"{row.predicted:.1%} and {row.observed:.1%} ({row.low:.1%} to {row.high:.1%})"
-            for row in groups.itertuples()
-        )
-        yield Image(
-            uri(figure),
-            f"Calibration of {names.cause(cause)} by {names.time(f'{scores.horizon:g}')}, in "
-            f"{len(groups)} groups of rising prediction; predicted and observed: {texts}.",
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from survtrace.report.figures import MOST_COVARIATES, draw
 from survtrace.report.formatting import NONE, environment, interval
 from survtrace.report.progress import progress_of_steps
 from survtrace.report.scores import OURS, Scores
+from survtrace.report.validation_tables import decision_tables, glance, group_tables
 from survtrace.tables.files.chunks import written_whole
 
 TITLE = "Report on a SurvTRACE model"
@@ -32,14 +33,16 @@ def write_report(
     *,
     title: str | None = None,
     train: tuple[Any, Any] | None = None,
+    by: str | Sequence[str] | None = None,
     n_repeats: int = 5,
     random_state: int = 0,
     verbose: bool | str = "auto",
 ) -> Path:
     """Write one HTML file on how an estimator does on subjects it has not seen.
 
-    Data, scores beside Aalen-Johansen, Cox and a forest, calibration, importance, three example
-    patients, training history, settings and a model card; it opens offline and prints.
+    Data, scores beside Aalen-Johansen, Cox and a forest, calibration, decision curves, groups,
+    importance, three example patients, training history, settings and a model card; it opens
+    offline and prints.
 
     Parameters
     ----------
@@ -54,6 +57,8 @@ def write_report(
     train
         ``(X, y)`` of the training rows: the baselines are fitted on them. Without them they are
         cross-fitted on the scored subjects, and the page states it.
+    by
+        Columns of X to score groups by; by default age, and categories of few levels.
     n_repeats
         Shuffles of each covariate, for its importance.
     random_state
@@ -79,7 +84,7 @@ def write_report(
     '<!doctype html>'
     """
     est = est_or_path if isinstance(est_or_path, SurvTRACE) else load(est_or_path)
-    draws: dict[str, Any] = {"n_repeats": n_repeats, "random_state": random_state}
+    draws: dict[str, Any] = {"by": by, "n_repeats": n_repeats, "random_state": random_state}
     with progress_of_steps(verbose) as tell, written_whole(Path(path)) as part:
         summary = collect(est, X, y, train=train, tell=tell, **draws)
         tell("drawing")
@@ -90,6 +95,7 @@ def write_report(
 def render(summary: Summary, *, title: str | None = None) -> str:
     """The page of a summary."""
     template = environment(summary.names).get_template("page.html")
+    horizons = (summary.scores.horizon,)
     return template.render(
         title=title or TITLE,
         summary=summary,
@@ -100,6 +106,9 @@ def render(summary: Summary, *, title: str | None = None) -> str:
         landmarks=_landmarks(summary.scores),
         saved=AALEN_JOHANSEN in summary.scores.methods,
         calibration=list(_calibration(summary)),
+        calibration_scores=glance(summary.validation),
+        decision_tables=list(decision_tables(summary.validation, horizons)),
+        group_tables=list(group_tables(summary.validation, horizons)),
         importance=_importance(summary),
         most_covariates=MOST_COVARIATES,
         card=summary.names.card,

@@ -36,45 +36,55 @@ def draw_validation(
         return {
             "calibration": list(calibration_images(validation, names, horizons)),
             "decisions": list(decision_images(validation, names, horizons)),
-            "groups": list(_group_images(validation, names, horizons, of_centres=False)),
-            "centres": list(_group_images(validation, names, horizons, of_centres=True)),
+            "groups": list(group_images(validation, names, horizons)),
+            "centres": list(group_images(validation, names, horizons, of_centres=True)),
         }
 
 
 def calibration_images(
-    validation: Validation, names: Names, horizons: tuple[float, ...]
+    validation: Validation,
+    names: Names,
+    horizons: tuple[float, ...],
+    groups: pd.DataFrame | None = None,
 ) -> Iterator[Image]:
-    """Draw a smooth curve with its band, and tenths of the subjects, for each cause and horizon."""
+    """Draw a smooth curve with its band, and points of groups, for each cause and horizon.
+
+    The points are tenths of the subjects, or else ``groups`` at the only horizon.
+    """
     for cause, horizon, title in _panels(validation, names, horizons):
         curve = _at(validation.calibration, cause, horizon)
-        tenths = _at(validation.tenths, cause, horizon).dropna(subset="observed")
-        if curve.empty and tenths.empty:
+        points = _at(validation.tenths, cause, horizon)
+        if groups is not None:
+            points = groups[groups["cause"] == cause]
+        points = points.dropna(subset="observed")
+        if curve.empty and points.empty:
             continue
         figure, ax = canvas(SQUARE)
         predictions = _each_prediction(_at(validation.predictions, cause, horizon))
-        ends = [np.quantile(predictions, 0.99), tenths["high"].max()]
+        ends = [np.quantile(predictions, 0.99), points["high"].max()]
         plot_smooth_calibration(
             curve["predicted"],
             curve["observed"],
             low=curve["low"],
             high=curve["high"],
             predictions=predictions,
-            label="smooth, with 95 % band",
+            label="smooth, with 95 % band" if len(curve) else "",
             colour=_colour(validation, cause),
             limit=min(1.0, 1.05 * float(np.nanmax(ends))),
             title=title,
             ax=ax,
         )
-        ax.vlines(tenths["predicted"], tenths["low"], tenths["high"], color=GREY, lw=1)
-        ax.plot(tenths["predicted"], tenths["observed"], "o", ms=4, color=GREY, label="tenths")
+        ax.vlines(points["predicted"], points["low"], points["high"], color=GREY, lw=1)
+        ax.plot(points["predicted"], points["observed"], "o", ms=4, color=GREY, label="groups")
         ax.locator_params(nbins=6)
         legend_below(figure, ax)
         texts = ", ".join(
-            f"{row.predicted:.1%} and {row.observed:.1%}" for row in tenths.itertuples()
+            f"{row.predicted:.1%} and {row.observed:.1%}" for row in points.itertuples()
         )
         yield Image(
             uri(figure),
-            f"Calibration of {title}; predicted and observed in tenths of the subjects: {texts}.",
+            f"Calibration of {title}; predicted and observed in {len(points)} groups of rising "
+            f"prediction: {texts}.",
         )
 
 
@@ -106,8 +116,8 @@ def decision_images(
         yield Image(uri(figure), f"Net benefit of deciding by prediction, {title}: {texts}.")
 
 
-def _group_images(
-    validation: Validation, names: Names, horizons: tuple[float, ...], *, of_centres: bool
+def group_images(
+    validation: Validation, names: Names, horizons: tuple[float, ...], *, of_centres: bool = False
 ) -> Iterator[Image]:
     """Draw a forest plot of each score in `OF_GROUPS`, for each cause and horizon."""
     table = validation.groups
@@ -196,8 +206,9 @@ def _at(table: pd.DataFrame, cause: Any, horizon: float) -> pd.DataFrame:
 
 
 def _each_prediction(histogram: pd.DataFrame) -> Any:
-    middle = (histogram["from"] + histogram["to"]) / 2
-    return np.repeat(middle.to_numpy(), histogram["n"].to_numpy())
+    """Predictions that give the histogram, even within each bin: drawn in other bins, no comb."""
+    bins = zip(histogram["from"], histogram["to"], histogram["n"], strict=True)
+    return np.concatenate([np.linspace(low, high, int(n) + 2)[1:-1] for low, high, n in bins])
 
 
 def _colour(validation: Validation, cause: Any) -> str:

@@ -202,19 +202,19 @@ def log_hazards(hazard: Array) -> Array:
 
 
 def learn_scale(errors: Array, members: Array) -> dict[str, Any]:
-    """Learn floor, spread and quantiles of each state from errors of single members.
+    """Learn floor, factor and quantiles of each state from errors of single members.
 
     ``errors`` and ``members`` have the shape (member, subject, state, interval). The mean of the
     members is nearer to the truth than one of them. That is left as a margin for what none of
     them can know: a truth that is less smooth than what a network has learned.
     """
     scales = [_learn_state(errors[:, :, k], members[:, :, k]) for k in range(errors.shape[2])]
-    floor, spread, quantiles = (list(part) for part in zip(*scales, strict=True))
-    return {"floor": floor, "spread": spread, "levels": list(LEVELS), "quantiles": quantiles}
+    floor, factor, quantiles = (list(part) for part in zip(*scales, strict=True))
+    return {"floor": floor, "factor": factor, "levels": list(LEVELS), "quantiles": quantiles}
 
 
 def _learn_state(errors: Array, members: Array) -> tuple[list[float], float, list[float]]:
-    """Fit squared errors by floor^2 + (spread * deviation)^2, with a floor for each interval.
+    """Fit squared errors by floor^2 + (factor * deviation)^2, with a floor for each interval.
 
     Least squares over tenths of the subjects, by their deviation. Relative errors count, so that
     the intervals of those of whom members agree are right as well.
@@ -227,7 +227,7 @@ def _learn_state(errors: Array, members: Array) -> tuple[list[float], float, lis
         for tenth in np.array_split(order, min(10, len(order))):
             size = max(float((errors[:, tenth, j] ** 2).mean()), SMALLEST)
             rows.append([*(np.arange(n_intervals) == j) / size, between[tenth, j].mean() / size])
-    *floor, spread = np.sqrt(nnls(np.array(rows), np.ones(len(rows)))[0])
-    expected = np.sqrt(np.maximum(np.square(floor) + spread**2 * between, SMALLEST))
+    *floor, factor = np.sqrt(nnls(np.array(rows), np.ones(len(rows)))[0])
+    expected = np.sqrt(np.maximum(np.square(floor) + factor**2 * between, SMALLEST))
     quantiles = np.quantile(np.abs(errors) / expected, LEVELS)
-    return [float(f) for f in floor], float(spread), [float(q) for q in quantiles]
+    return [float(f) for f in floor], float(factor), [float(q) for q in quantiles]

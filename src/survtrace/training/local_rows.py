@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,8 +78,13 @@ class LocalRows:
         return CohortCounts(self.outcome.n_subjects, self.outcome.n_events, n_missing, n_rows)
 
 
-def read_local_rows(est: Any, X: Any, y: Any) -> LocalRows:
-    """Read a table as `score` does; leave out rows without follow-up on the time grid."""
+def read_local_rows(
+    est: Any, X: Any, y: Any, encode: Callable[[Any], Encoded] | None = None
+) -> LocalRows:
+    """Read a table as `score` does; leave out rows without follow-up on the time grid.
+
+    ``encode`` may warn of what is odd in a table; by default the encoding itself.
+    """
     if names_columns(y) and read_roles(y).weight is not None:
         raise DataError(
             "an update takes no sample weights: ways of updating are compared by a score that "
@@ -91,7 +97,7 @@ def read_local_rows(est: Any, X: Any, y: Any) -> LocalRows:
     table = open_table(covariates)
     require_same_subjects(len(table), outcome)
     outcome = one_row_each(outcome)
-    encoded = est.encoding_.encode(table)
+    encoded = (encode or est.encoding_.encode)(table)
     followed = np.flatnonzero(_on_grid(outcome, est.time_grid_))
     if outcome.take(followed).n_subjects < 2:
         raise DataError(

@@ -244,6 +244,12 @@ def report(
             help="What the model learned from; Aalen-Johansen and Cox are then fitted to it, too.",
         ),
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="sex,age", help="Columns to score groups by; by default age and categories."
+        ),
+    ] = None,
     force: Force = False,
     quiet: Quiet = False,
     *,
@@ -258,9 +264,10 @@ def report(
     est = load(model)
     with screen.hushed(quiet), rows_as_in(table):
         warn_of_interrupted(est)
-        X, y = read_scored(est, table, how)
+        groups = None if by is None else [name.strip() for name in by.split(",")]
+        X, y = read_scored(est, table, how, keep=groups or ())
         learned = None if train is None else read_scored(est, train, how)
-        path = write_report(est, X, y, out, title=title, train=learned)
+        path = write_report(est, X, y, out, title=title, train=learned, by=groups)
     screen.say(f"wrote {path}", quiet=quiet)
 
 
