@@ -23,7 +23,8 @@ import numpy as np
 import pandas as pd
 
 from survtrace import SurvTRACE
-from survtrace.conformal import SurvivalLowerBound, crossing_time
+from survtrace.conformal import SurvivalLowerBound
+from survtrace.conformal.misses import crossing_time
 from survtrace.datasets import make_cohort
 
 RESULTS = Path(__file__).parent / "results" / "lower_bound.json"

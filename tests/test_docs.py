@@ -17,7 +17,7 @@ from survtrace.cli import app
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "docs" / "index.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
 PACKAGES = (
-    *("", ".app", ".baselines", ".datasets", ".distributed"),
+    *("", ".app", ".baselines", ".conformal", ".datasets", ".distributed"),
     *(".explain", ".metrics", ".plots", ".report"),
 )
 SHOWN = re.compile(r"^survtrace (?:(?:serve|benchmark) .*|.* --ray.*)$", re.MULTILINE)

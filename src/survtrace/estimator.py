@@ -260,7 +260,7 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
             apart or closer together. ``"heads"``: the heads of the causes are trained further, from
             where they are. ``"whole"``: so is the whole network, with smaller steps. ``"auto"``:
             the simplest of these whose integrated Brier score, on rows that it was not updated by,
-            is within one standard error of the best; nothing, if nothing is better.
+            is within one standard error of the best; nothing, if nothing is clearly better.
         n_folds
             Folds in which the rows are held out in turn, by subject, to compare before and after.
         random_state

@@ -124,6 +124,17 @@ def card_events(names: Names) -> list[tuple[str, int]]:
     return rows + ([] if censored is None else [("censored", int(censored))])
 
 
+def listed(texts: list[str]) -> str:
+    """Join texts as a sentence does.
+
+    Examples
+    --------
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
 def default_cause_name(label: Any) -> str:
     """Name a cause by its text, or by "cause" and its number.
 

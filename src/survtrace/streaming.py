@@ -31,6 +31,7 @@ def predict_file(
     std: bool = False,
     after: float | str | None = None,
     from_after: bool = False,
+    typicality: bool = False,
     reading: Reading | None = None,
     n_rows: int = N_ROWS,
     advance: Callable[[int], None] = lambda n_rows: None,
@@ -64,6 +65,8 @@ def predict_file(
     from_after
         Whether ``times`` count from there: 10 is then ten years from now, in a column such as
         ``survival_+10``.
+    typicality
+        Also how usual each subject is among those learned from, as the last column.
     reading
         What is known of how the table's file is written.
     n_rows
@@ -91,7 +94,7 @@ def predict_file(
     more = [after] if isinstance(after, str) else []
     rows = read_rows(table, est.encoding_, more, verbatim=keep, reading=reading, n_rows=n_rows)
     question: dict[str, Any] = {"times": times, "keep": keep, "causes": causes, "std": std}
-    question |= {"after": after, "from_after": from_after}
+    question |= {"after": after, "from_after": from_after, "typicality": typicality}
     return write_answers(est, rows, out, question, advance=advance)
 
 
@@ -124,6 +127,7 @@ def answer(
     std: bool = False,
     after: float | str | None = None,
     from_after: bool = False,
+    typicality: bool = False,
 ) -> pd.DataFrame:
     """The probabilities of some rows as columns, behind the columns to keep."""
     X = as_learned(est.encoding_, rows[est.encoding_.names.tolist()])
@@ -138,7 +142,10 @@ def answer(
     kind, labels = ("states", est.causes_) if causes else ("survival", [])
     mean, deviation = est._predictor().curve(X, kind, points, after=starts, with_std=std)
     names = state_names(distinct, labels, mark="+" if from_after else "")
-    return pd.concat([rows[[*keep]], prediction_frame(X, names, mean, deviation)], axis=1)
+    predicted = prediction_frame(X, names, mean, deviation)
+    if typicality:
+        predicted["typicality"] = est.typicality(X)
+    return pd.concat([rows[[*keep]], predicted], axis=1)
 
 
 def _warn_of_past(times: NDArray[np.float64], starts: Any, after: float | str | None) -> None:

@@ -43,18 +43,6 @@ def test_answers_are_those_of_the_estimator(client, fitted_three, three_causes):
     assert answer["warnings"] == []
 
 
-def test_intervals_and_typicality_are_null_where_the_estimator_knows_none(client, fitted_three):
-    known = getattr(fitted_three, "interval_", None), getattr(fitted_three, "typicality_", None)
-    answer = client.post("/predict", json={"subjects": [{"age": 61}], "times": TIMES}).json()
-    for value, name in zip(known, ("interval", "typicality"), strict=True):
-        assert (answer[name] is None) == (value is None)
-    no_interval = {"subjects": [{"age": 61}], "level": None}
-    assert client.post("/predict", json=no_interval).json()["interval"] is None
-    too_high = client.post("/predict", json={**no_interval, "level": 95})
-    assert too_high.status_code == 422
-    assert "level" in too_high.json()["detail"]
-
-
 values = st.none() | st.floats(-1e6, 1e6) | st.text(max_size=5) | st.booleans() | st.integers()
 
 

@@ -52,6 +52,11 @@ def test_every_value_of_a_centre_is_a_centre():
     assert {group.column for group in read_groups(table, None, centre=table["ward"])} == {"centre"}
 
 
+def test_a_column_named_twice_is_the_centre():
+    table = {"ward": np.arange(80) % 60}
+    assert len(read_groups(table, ["ward"], centre="ward")) == 60
+
+
 def test_most_subjects_alike_leave_fewer_groups():
     counts = named({"visits": [0] * 50 + list(range(1, 11))}, "visits")
     assert counts == {"below 1": 50, "1 or more": 10}

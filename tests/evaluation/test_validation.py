@@ -239,6 +239,7 @@ def test_rows_learned_from_are_warned_of(fitted_three, three_causes):
         ({"cuts": {"x": [0.0]}}, r"\['x'\] are not. Name them in by"),
         ({"by": "sex", "cuts": {"sex": [1]}}, "'sex' holds text"),
         ({"horizons": [99.0]}, "within the follow-up"),
+        ({"landmark": [1.0, 2.0]}, "has one landmark"),
     ],
 )
 def test_what_cannot_be_grouped_or_scored_is_refused(settings, message):

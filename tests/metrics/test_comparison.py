@@ -191,3 +191,8 @@ def test_a_subject_is_drawn_with_all_of_its_rows():
     whole = result.estimate
     assert len(whole.influence) == n
     assert whole.standard_error == pytest.approx(result.standard_error, rel=0.5)
+
+
+def test_numbers_that_know_no_subjects_are_not_compared():
+    with pytest.raises(DataError, match="person by person; got float and float"):
+        compare(0.2, 0.3)

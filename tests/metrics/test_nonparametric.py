@@ -256,3 +256,11 @@ def test_curves_without_events_have_no_variance():
     y = {"event": [0, 0], "duration": [1.0, 2.0]}
     np.testing.assert_array_equal(kaplan_meier(y).variance, [0, 0])
     assert aalen_johansen(y).variance.shape == nelson_aalen(y).variance.shape == (0, 2)
+
+
+def test_no_time_or_a_text_has_no_value():
+    curve = kaplan_meier({"event": [1, 0], "duration": [1.0, 2.0]})
+    with pytest.raises(DataError, match="times must not be missing; 1 of 2 are NaN"):
+        curve.at([1.0, np.nan])
+    with pytest.raises(DataError, match="times must hold numbers"):
+        curve.before("soon")

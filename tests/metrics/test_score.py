@@ -4,6 +4,7 @@ import pickle
 import numpy as np
 import pytest
 
+from survtrace.errors import SettingError
 from survtrace.metrics import Score
 
 SCORE = Score(0.7, influence=np.array([0.1, -0.1, 0.0]))
@@ -82,3 +83,10 @@ def test_independent_errors_are_added_and_cancel_in_a_difference():
     assert first.minus(second).standard_error == pytest.approx(0.03)
     without = Score(0.3, np.array([0.0]))
     assert first.minus(without).standard_error == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("level", [95, 0, None, "high"])
+def test_a_level_that_is_no_share_is_refused(level):
+    score = Score(0.5, influence=np.array([0.03, -0.03]))
+    with pytest.raises(SettingError, match="level must lie between 0 and 1"):
+        score.interval(level)

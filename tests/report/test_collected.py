@@ -67,7 +67,7 @@ def test_patients_are_chosen_by_predicted_risk_and_carry_no_row_number(of_three_
     assert [patient.risk for patient in patients.each] == expected
     for patient in patients.each:
         assert patient.covariates.index.tolist() == list(range(X.shape[1]))
-        assert patient.incidence.shape == patient.deviation.shape == (3, len(patient.times))
+        assert patient.incidence.shape == patient.high.shape == (3, len(patient.times))
 
 
 def test_shares_sum_to_the_prediction(of_three_causes):

@@ -209,7 +209,7 @@ def test_causes_covariates_times_and_card_are_named_as_in_the_fit(of_three_cause
 def test_one_member_has_no_band_and_the_page_speaks_of_none(of_three_causes):
     summary = of_three_causes.summary
     unknown = tuple(
-        replace(each, deviation=np.full_like(each.deviation, np.nan))
+        replace(each, low=np.full_like(each.low, np.nan), high=np.full_like(each.high, np.nan))
         for each in summary.patients.each
     )
     fit = replace(summary.fit, members=summary.fit.members[:1])
@@ -248,3 +248,32 @@ def test_groups_are_age_and_categories_that_divide_the_subjects(of_three_causes)
     hardly_any = replace(sex, levels=(("f", cohort.n_rows - 1), ("m", 1)))
     others = tuple(c for c in cohort.covariates if c.name == "size")
     assert choose_groups(replace(cohort, covariates=(hardly_any, *others))) == []
+
+
+def test_bands_of_the_example_patients_are_intervals_where_the_model_has_them(report):
+    patients = report.summary.patients
+    assert patients.has_intervals == (report.est.interval_ is not None)
+    for patient in patients.each if patients.has_intervals else ():
+        assert ((patient.low <= patient.incidence) & (patient.incidence <= patient.high)).all()
+
+
+def test_an_update_is_shown_with_the_scores_of_all_ways(of_three_causes):
+    ratios = {"1": 1.234, "2": None, "3": 0.9}
+    score = {"integrated_brier": 0.1234, "standard_error": 0.0021, "observed_expected": ratios}
+    record = {
+        "date": "2026-01-31",
+        "subjects": 1300,
+        "events": {"1": 40, "2": 0, "3": 20},
+        "asked": "auto",
+        "how": "level",
+        "scores": [
+            {**score, "how": "none", "difference": 0.0},
+            {**score, "how": "level", "difference": -0.0123},
+        ],
+    }
+    page = render(replace(of_three_causes.summary, updates=[record]))
+    assert "Update of 2026-01-31: level, chosen." in page
+    assert "1,300 subjects with 60 events" in page
+    assert "level (taken)" in page
+    assert "\N{MINUS SIGN}0.012 (± 0.0021)" in page
+    assert "Updates</h3>" not in of_three_causes.page

@@ -1,5 +1,6 @@
 """The page on a validation says what was found, what is known, and what the user must tell."""
 
+import copy
 import re
 
 import numpy as np
@@ -103,14 +104,33 @@ def test_the_card_has_counts_and_no_subject(validated):
     assert "# Model card" in (folder / "card.md").read_text("utf-8")
 
 
-def test_an_old_model_without_a_card_is_validated_and_says_so(validated, draw_cohort, tmp_path):
-    est, _, _ = validated
-    card, est.card_ = est.card_, {}
-    try:
-        X, y = draw_cohort(300, 2, seed=4)
-        path = tmp_path / "page.html"
-        found = write_validation(est, X, y, path, horizons=[8.0])
-    finally:
-        est.card_ = card
-    assert "kept no card" in path.read_text("utf-8")
+def test_an_updated_model_without_a_card_says_both(validated, draw_cohort, tmp_path):
+    est = copy.copy(validated[0])
+    scores = [
+        {"how": "none", "integrated_brier": 0.2, "difference": 0.0, "standard_error": 0.0},
+        {"how": "level", "integrated_brier": 0.19, "difference": -0.01, "standard_error": 0.002},
+    ]
+    record = {"date": "2026-01-31", "subjects": 1300, "events": {"1": 40, "2": 20}, "how": "level"}
+    est.card_, est.updates_ = {}, [{**record, "scores": scores}]
+    X, y = draw_cohort(300, 2, seed=4)
+    found = write_validation(est, X, y, tmp_path / "page.html", horizons=[8.0], thresholds=[0.2])
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "kept no card" in page
+    assert "2026-01-31: level, by 1,300 subjects with 60 events" in page
+    assert "\N{MINUS SIGN}10.00 (2.00)" in page
+    by_number = {entry.item.number: entry.found for entry in found.checklist}
+    assert by_number["12f"] == ("Updated on 2026-01-31 with 1,300 subjects: level.",)
     assert not len(found.validation.groups)
+
+
+def test_the_share_of_unusual_subjects_is_told(validated):
+    est, folder, found = validated
+    assert (found.unlike is None) == (est.typicality_ is None)
+    told = "more unusual than 99 % of those" in (folder / "report.html").read_text("utf-8")
+    assert told == (found.unlike is not None)
+
+
+def test_what_was_told_of_the_training_data_does_not_answer_for_those_validated_on(validated):
+    by_number = {entry.item.number: entry for entry in validated[2].checklist}
+    assert by_number["6a"].found == ("Model: Leiden <b>",)
+    assert by_number["6a"].is_open

@@ -83,7 +83,14 @@ def test_a_scale_gives_back_the_errors_it_was_learned_from():
     deviation = rng.uniform(0.1, 1.0, (n, 1, 2))
     members = deviation * np.array([-1.0, 1.0])[:, None, None, None]
     errors = rng.normal(size=(2, n, 1, 2)) * np.hypot([0.3, 0.6], 1.5 * deviation)
-    scale = learn_scale(errors, members)
+    scale = learn_scale(errors, members, [10**6])
     assert scale["floor"][0] == pytest.approx([0.3, 0.6], abs=0.12)
     assert scale["factor"] == pytest.approx([1.5], rel=0.1)
     assert scale["quantiles"][0][LEVELS.index(0.95)] == pytest.approx(1.96, rel=0.05)
+
+
+def test_from_few_events_intervals_have_a_larger_margin():
+    rng = np.random.default_rng(0)
+    errors, members = rng.normal(size=(2, 500, 1, 2)), np.zeros((2, 500, 1, 2))
+    few, many = (np.array(learn_scale(errors, members, [n])["quantiles"]) for n in (40, 4000))
+    np.testing.assert_allclose(few / many, 1.25 / 1.0025)

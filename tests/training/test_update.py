@@ -189,6 +189,8 @@ def test_the_simplest_way_within_an_error_of_the_best_is_chosen():
     assert choose_way({**far, "whole": score(0.195, 0.0, 0.0)}) == "level"
     assert choose_way({**far, "whole": score(0.1, 0.0, 0.0)}) == "whole"
     assert choose_way({"none": score(0.2, 0, 0), "level": score(0.21, 0, 0)}) == "none"
+    assert choose_way({**far, "level": score(0.28, 0.01, -0.01)}) == "none", "1.4 errors"
+    assert choose_way({**far, "level": score(0.276, 0.01, -0.01)}) == "level", "1.7 errors"
 
 
 def test_folds_hold_every_row_once_and_subjects_whole():

@@ -156,7 +156,7 @@ def create_app(
         model=model_schema(est, name),
         time=time_schema(est, time_unit),
         members=est.network_.shape.n_members,
-        intervals=getattr(est, "interval_", None) is not None,
+        intervals=est.interval_ is not None,
         importance=rows is not None,
         limits=LimitsSchema(**vars(limits)),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +11,10 @@ from pydantic import BaseModel
 
 from survtrace.errors import DataWarning
 from survtrace.estimator import SurvTRACE
+from survtrace.inference.interval import interval_ends
+from survtrace.tables.typicality.typicality import UNLIKE
 
 Array = NDArray[np.float64]
-UNLIKE = 0.01
 
 
 class Interval(BaseModel):
@@ -42,24 +42,27 @@ class Typicality(BaseModel):
 def intervals(
     est: SurvTRACE, X: pd.DataFrame, times: Array, after: Array | None, level: float | None
 ) -> Interval | None:
-    """Return the intervals of all curves; None where they are not asked for, or not known."""
-    if level is None or getattr(est, "interval_", None) is None:
+    """Return the intervals of all curves; None where they are not asked for, or not known.
+
+    As `SurvTRACE.predict_interval` gives them, survival and incidences by one pass.
+    """
+    if level is None or est.interval_ is None:
         return None
-    settings: dict[str, Any] = {"level": level, "conditional_after": after}
-    survival = est.predict_interval(X, times, kind="survival", **settings)
-    incidence = est.predict_interval(X, times, **settings)
+    low, high = interval_ends(
+        est._predictor(), est.interval_, X, est.time_grid_, times, after, level
+    )
     return Interval.model_construct(
         level=level,
-        survival_low=survival[0].tolist(),
-        survival_high=survival[1].tolist(),
-        incidence_low=incidence[0].tolist(),
-        incidence_high=incidence[1].tolist(),
+        survival_low=(1 - high[:, 0]).tolist(),
+        survival_high=(1 - low[:, 0]).tolist(),
+        incidence_low=low[:, 1:].tolist(),
+        incidence_high=high[:, 1:].tolist(),
     )
 
 
 def typicalities(est: SurvTRACE, X: pd.DataFrame) -> list[Typicality] | None:
     """Return how usual each subject is; None where the estimator does not know."""
-    if getattr(est, "typicality_", None) is None:
+    if est.typicality_ is None:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the curves have warned of all of them

@@ -9,11 +9,13 @@ from collections.abc import Mapping
 from pydantic import BaseModel
 
 from survtrace.estimator import SurvTRACE
+from survtrace.model_card import card_facts
 from survtrace.naming import card_events, names_of
 from survtrace.tables.covariates.covariates import Kind
 from survtrace.tables.covariates.encoding import Scale
 
 TEN_YEARS = {"year": 10.0, "yr": 10.0, "month": 120.0, "week": 520.0, "day": 3650.0}
+IN_TABLE = ("Covariates", "Missing values")  # of the card: said of each covariate
 WITH_UNIT = re.compile(r"(?P<label>.*\S)\s*[(\[](?P<unit>[^()\[\]]+)[)\]]")
 
 
@@ -184,28 +186,6 @@ def model_schema(est: SurvTRACE, name: str) -> ModelSchema:
         n_subjects=card.get("n_subjects"),
         outcomes=card_events(names),
         interrupted=bool(card.get("interrupted")),
-        facts=card_facts(est),
+        facts=[(k, v) for k, v in card_facts(est).items() if k not in IN_TABLE],
         version=card.get("survtrace_version"),
     )
-
-
-def card_facts(est: SurvTRACE) -> list[tuple[str, str]]:
-    """List what the card of a fitted estimator says, as pairs of a name and words."""
-    names = names_of(est)
-    card, outcomes = names.card, card_events(names)
-    n_subjects = card.get("n_subjects")
-    unit = f" {names.time_unit}" if names.time_unit else ""
-    facts = {
-        "Fitted": " ".join(
-            [str(card.get("fitted_on", ""))[:10], f"by survtrace {card['survtrace_version']}"]
-            if card.get("survtrace_version")
-            else []
-        ),
-        "Learned from": f"{n_subjects:,} subjects" if n_subjects else "",
-        "Of these": ", ".join(f"{name} {n:,} ({n / n_subjects:.0%})" for name, n in outcomes)
-        if n_subjects
-        else "",
-        "Curves": f"from {est.time_grid_[0]:g} to {est.time_grid_[-1]:g}{unit}",
-        "Networks": f"{est.network_.shape.n_members}, averaged",
-    }
-    return [(name, words) for name, words in facts.items() if words]

@@ -34,6 +34,7 @@ def predict_files(
     std: bool = False,
     after: float | str | None = None,
     from_after: bool = False,
+    typicality: bool = False,
     n_rows: int = N_ROWS,
     n_workers: int = 2,
     cpus_per_worker: int = 1,
@@ -52,7 +53,7 @@ def predict_files(
         A Parquet file or a folder of them, which all machines see.
     out
         A new folder for Parquet files, which all machines see. It appears whole at the end.
-    times, keep, causes, std, after, from_after, n_rows
+    times, keep, causes, std, after, from_after, typicality, n_rows
         As in `survtrace.streaming.predict_file`.
     n_workers, cpus_per_worker, use_gpu
         Processes that predict, the CPUs of each, and whether each gets a GPU.
@@ -76,7 +77,7 @@ def predict_files(
     n_cpus, n_gpus = n_workers * cpus_per_worker, n_workers * staff.gpus
     with cluster(n_cpus, n_gpus), new_folder(_require_new(Path(out))) as home:
         question: dict[str, Any] = {"times": times, "keep": [*keep], "causes": causes, "std": std}
-        question |= {"after": after, "from_after": from_after}
+        question |= {"after": after, "from_after": from_after, "typicality": typicality}
         spans = spans_of(source, n_rows, n_workers)
         est.save(home / MODEL)
         arguments = home, source, columns, n_rows, question

@@ -58,15 +58,16 @@ def read_groups(
      ('f', 3), ('m', 2), ('missing', 1)]
     """
     frame, groups, cuts = open_table(table), [], dict(cuts or {})
-    for name, values in _columns(frame, by).items():
-        groups += _split(name, values, cuts.pop(name, None))
+    columns, last = _columns(frame, by), {} if centre is None else _centre(frame, centre)
+    for name, values in columns.items():
+        if name not in last:  # said twice, it is the centre
+            groups += _split(name, values, cuts.pop(name, None))
     if cuts:
         raise DataError(
             f"cuts must be of columns that subjects are grouped by; {sorted(cuts)} are not. Name "
             "them in by, too."
         )
-    if centre is not None:
-        name, values = _centre(frame, centre)
+    for name, values in last.items():
         groups += _levels(name, values)
     return groups
 
@@ -85,10 +86,10 @@ def _columns(frame: Any, by: Any) -> dict[str, Any]:
     return {name: _column(frame, name) for name in group_columns(by, None)}
 
 
-def _centre(frame: Any, centre: Any) -> tuple[str, Any]:
+def _centre(frame: Any, centre: Any) -> dict[str, Any]:
     if isinstance(centre, str):
-        return centre, _column(frame, centre)
-    return "centre", _as_series(centre, "centre", frame)
+        return {centre: _column(frame, centre)}
+    return {"centre": _as_series(centre, "centre", frame)}
 
 
 def _column(frame: Any, name: str) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataWarning, warn
+from survtrace.errors import DataError, DataWarning, warn
 from survtrace.evaluation.learned_rows import warn_of_learned_rows
 from survtrace.evaluation.score_table import checked_horizons, default_horizons
 from survtrace.evaluation.subgroups import Group, group_columns, read_groups
@@ -20,6 +20,7 @@ from survtrace.evaluation.validation_scores import (
     Asked,
     calibration_rows,
     decision_rows,
+    noted,
     score_rows,
     too_small,
 )
@@ -175,12 +176,13 @@ def validate(
     unknown = set(group_columns(by, centre)) - set(getattr(est, "feature_names_in_", table.columns))
     table = table.drop(list(unknown))
     if landmark is not None:
-        [landmark] = read_landmarks(landmark, outcome).tolist()
+        landmark = _one_landmark(landmark, outcome)
         rows, outcome = after_landmark(outcome, landmark)
         table = table[rows.tolist(), :]
         groups = [group._replace(rows=group.rows[rows]) for group in groups]
     read_subjects(outcome, "a validation without a landmark")
     chosen = default_horizons(outcome) if horizons is None else checked_horizons(horizons, outcome)
+    chosen = np.unique(chosen)
     known = {} if landmark is None else {"conditional_after": landmark}
     incidence = est.predict_cumulative_incidence(
         table.to_native(), chosen + (landmark or 0.0), **known
@@ -193,6 +195,15 @@ def validate(
         tuple(est.causes_), tuple(chosen.tolist()), landmark, name, **frames,
         differences=_differences(frames["groups"]), spread=spread,
     )  # fmt: skip
+
+
+def _one_landmark(landmark: Any, outcome: Outcome) -> float:
+    landmarks = read_landmarks(landmark, outcome).tolist()
+    if len(landmarks) > 1:
+        raise DataError(
+            f"a validation has one landmark; got {landmarks}. Validate at each of them."
+        )
+    return float(landmarks[0])
 
 
 def _frames(
@@ -214,21 +225,12 @@ def _frames(
         for name, found in _of_all(asked, levels).items():
             rows[name] += [{**here, **row} for row in found]
         for group in groups:
-            part, label = asked.take(group.rows), {"column": group.column, "group": group.name}
+            part = asked.take(group.rows)
             refused = too_small(part)
-            if refused:
-                small.append(f"{group.column} = {group.name}")
-            size = {"n": len(part.outcome), "events": part.n_events}
-            rows["groups"] += [
-                {**label, **here, **size, **row} for row in score_rows(part, refused)
-            ]
-            if not refused:
-                rows["group_calibration"] += [
-                    {**label, **here, **row} for row in calibration_rows(part)
-                ]
-                rows["group_decisions"] += [
-                    {**label, **here, **row} for row in decision_rows(part, levels)
-                ]
+            small += [f"{group.column} = {group.name}"] if refused else []
+            label = {"column": group.column, "group": group.name, **here}
+            for name, found in _of_group(part, levels, refused).items():
+                rows[name] += [{**label, **row} for row in found]
     _warn_of_small(small)
     return {name: pd.DataFrame(found, columns=COLUMNS[name]) for name, found in rows.items()}
 
@@ -253,20 +255,26 @@ def _of_all(asked: Asked, thresholds: Floats) -> dict[str, list[dict[str, Any]]]
     }
 
 
+def _of_group(asked: Asked, thresholds: Floats, refused: str) -> dict[str, list[dict[str, Any]]]:
+    """Rows of the frames that are about a group; no curves if it is too small."""
+    size = {"n": len(asked.outcome), "events": asked.n_events}
+    return {
+        "groups": [{**size, **row} for row in score_rows(asked, refused)],
+        "group_calibration": [] if refused else calibration_rows(asked),
+        "group_decisions": [] if refused else decision_rows(asked, thresholds),
+    }
+
+
 def _counts(asked: Asked) -> dict[str, int]:
     outcome, events = asked.outcome, asked.n_events
     ended = outcome.duration <= asked.horizon
-    every, censored = (
-        int((ended & (outcome.event > 0)).sum()),
-        int((ended & (outcome.event == 0)).sum()),
-    )
-    free = len(outcome) - every - censored
+    every, n_ended = int((ended & (outcome.event > 0)).sum()), int(ended.sum())
     return {"n": len(outcome), "events": events, "other_events": every - events,
-            "censored": censored, "event_free": free}  # fmt: skip
+            "censored": n_ended - every, "event_free": len(outcome) - n_ended}  # fmt: skip
 
 
 def _tenths(asked: Asked) -> list[dict[str, float]]:
-    curve = calibration_curve(asked.outcome, asked.predicted, asked.horizon, cause=asked.cause)
+    curve, _ = noted(calibration_curve, asked)  # an early end of follow-up is noted with scores
     columns = (curve.predicted, curve.observed, curve.low, curve.high, curve.size)
     names = ("predicted", "observed", "low", "high", "n")
     return [dict(zip(names, group, strict=True)) for group in zip(*columns, strict=True)]

@@ -116,7 +116,7 @@ def score_rows(asked: Asked, refused: str = "") -> list[dict[str, Any]]:
     """
     rows = []
     for names, function in PARTS:
-        values, note = ({}, refused) if refused else _noted(function, asked)
+        values, note = ({}, refused) if refused else noted(function, asked)
         if values is not None and not isinstance(values, dict):
             values = {names[0]: values}
         rows += [_row(name, (values or {}).get(name, np.nan), note) for name in names]
@@ -125,7 +125,7 @@ def score_rows(asked: Asked, refused: str = "") -> list[dict[str, Any]]:
 
 def calibration_rows(asked: Asked) -> list[dict[str, float]]:
     """Points of the smooth calibration curve and its band; none where it has no fit."""
-    curve, _ = _noted(smooth_calibration_curve, asked)
+    curve, _ = noted(smooth_calibration_curve, asked)
     if curve is None or np.isnan(curve.observed).all():
         return []
     columns = (curve.predicted, curve.observed, curve.low, curve.high)
@@ -135,7 +135,7 @@ def calibration_rows(asked: Asked) -> list[dict[str, float]]:
 
 def decision_rows(asked: Asked, thresholds: Floats) -> list[dict[str, Any]]:
     """Net benefit of each strategy at each threshold, the share it treats, and the model's gain."""
-    curve, _ = _noted(net_benefit, asked, thresholds)
+    curve, _ = noted(net_benefit, asked, thresholds)
     if curve is None:
         return []
     gains = [
@@ -161,7 +161,7 @@ def decision_rows(asked: Asked, thresholds: Floats) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _noted(function: Callable[..., Any], asked: Asked, *more: Any) -> tuple[Any, str]:
+def noted(function: Callable[..., Any], asked: Asked, *more: Any) -> tuple[Any, str]:
     """The result, and what the function warned of; None and the reason if it refused."""
     where = (asked.outcome, asked.predicted, asked.horizon, *more)
     with warnings.catch_warnings(record=True) as caught:

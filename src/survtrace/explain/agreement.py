@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import norm, rankdata
 
 from survtrace.errors import DataError
-from survtrace.metrics.comparison import checked_level
+from survtrace.metrics.inputs import checked_level
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from survtrace.errors import DataError, UnlikePatientsWarning
 from survtrace.explain.frame import incidence_by, read_cause, read_frame
-from survtrace.metrics.comparison import checked_level
+from survtrace.metrics.inputs import checked_level
 
 GRID = 20
 

@@ -17,8 +17,7 @@ from survtrace.inference.landmark_score import integration_times
 from survtrace.metrics import Score
 from survtrace.metrics.brier import integrated_brier_scores
 from survtrace.metrics.censoring import of_same_kind, read_weights
-from survtrace.metrics.comparison import checked_level
-from survtrace.metrics.inputs import read_subjects
+from survtrace.metrics.inputs import checked_level, read_subjects
 from survtrace.tables.landmarks import after_landmark, read_landmarks
 from survtrace.tables.outcome.outcome import Outcome, require_same_subjects
 from survtrace.tables.outcome.pairing import read_scored

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from survtrace.errors import DataError
 from survtrace.estimator import SurvTRACE
 from survtrace.explain.frame import read_frame
-from survtrace.metrics.comparison import checked_level
+from survtrace.metrics.inputs import checked_level
 
 Floats = NDArray[np.float64]
 AT_ONCE = 4096

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from survtrace.metrics.calibration_regression import CalibrationSpline, read_calibration
-from survtrace.metrics.comparison import checked_level
-from survtrace.metrics.inputs import Floats
+from survtrace.metrics.inputs import Floats, checked_level
 
 N_DRAWS, N_PLACES = 500, 101
 SHRUNKEN = np.linspace(0.0, 1.0, 11)  # curves between the calibrated one and the one found

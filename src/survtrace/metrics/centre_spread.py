@@ -18,8 +18,7 @@ from scipy.special import expit, logit
 from scipy.stats import chi2, t
 
 from survtrace.errors import DataError, SettingError
-from survtrace.metrics.comparison import checked_level
-from survtrace.metrics.inputs import Floats
+from survtrace.metrics.inputs import Floats, checked_level
 
 Scale = Literal["identity", "log", "logit"]
 

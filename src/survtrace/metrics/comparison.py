@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm, t
 
 from survtrace.errors import DataError, DataWarning, SettingError, warn
-from survtrace.metrics.inputs import Floats, read_outcome
+from survtrace.metrics.inputs import Floats, checked_level, read_outcome
 from survtrace.metrics.score import Score
 from survtrace.tables.outcome.outcome import Outcome
 
@@ -48,6 +48,12 @@ def compare(first: Score, second: Score, level: float = 0.95) -> Comparison:
     >>> round(compare(first, second).difference, 3)
     0.167
     """
+    if not isinstance(first, Score) or not isinstance(second, Score):
+        kinds = f"{type(first).__name__} and {type(second).__name__}"
+        raise DataError(
+            f"two scores are compared person by person; got {kinds}, which do not know what each "
+            "person adds. Pass what the score functions return, without rounding."
+        )
     if len(first.influence) != len(second.influence):
         raise DataError(
             "two scores are compared on the same subjects; the first was computed on "
@@ -94,13 +100,6 @@ def corrected_t_test(
     reach = float(t.ppf((1 + checked_level(level)) / 2, freedom)) * error
     p_value = float(mean == 0) if error == 0 else 2 * t.sf(abs(mean) / error, freedom)
     return Comparison(mean, error, mean - reach, mean + reach, float(p_value))
-
-
-def checked_level(level: float) -> float:
-    """A confidence level, strictly between 0 and 1."""
-    if not 0 < level < 1:
-        raise SettingError(f"level must lie between 0 and 1; got {level}.")
-    return level
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataError, row_name
+from survtrace.errors import DataError, SettingError, row_name
 from survtrace.tables.covariates.real_numbers import real_numbers
 from survtrace.tables.outcome import outcome as outcomes
 from survtrace.tables.outcome.alignment import align_rows
@@ -151,7 +152,7 @@ def read_times(times: ArrayLike, *, at_least: int = 1, increasing: bool = False)
     >>> read_times(3)
     array([3.])
     """
-    values = np.atleast_1d(_numbers(times, "times"))
+    values = np.atleast_1d(read_numbers(times, "times"))
     if values.ndim != 1 or len(values) < at_least:
         raise DataError(
             f"times must be a flat sequence of {at_least} or more; got shape {values.shape}. "
@@ -170,10 +171,17 @@ def read_times(times: ArrayLike, *, at_least: int = 1, increasing: bool = False)
 
 def read_horizon(horizon: float | None) -> float:
     """A positive time, infinite if none is given."""
-    value = np.asarray(np.inf if horizon is None else _numbers(horizon, "horizon"))
+    value = np.asarray(np.inf if horizon is None else read_numbers(horizon, "horizon"))
     if value.ndim != 0 or not value > 0:
         raise DataError(f"horizon must be a time above 0; got {horizon!r}. Pass None for no end.")
     return float(value)
+
+
+def checked_level(level: float) -> float:
+    """A confidence level, strictly between 0 and 1."""
+    if not isinstance(level, Real) or not 0 < level < 1:
+        raise SettingError(f"level must lie between 0 and 1; got {level!r}.")
+    return level
 
 
 def read_thresholds(thresholds: ArrayLike) -> Floats:
@@ -184,7 +192,7 @@ def read_thresholds(thresholds: ArrayLike) -> Floats:
     >>> read_thresholds(0.2)
     array([0.2])
     """
-    values = np.atleast_1d(_numbers(thresholds, "thresholds"))
+    values = np.atleast_1d(read_numbers(thresholds, "thresholds"))
     if values.ndim != 1 or not len(values) or not ((values >= 0) & (values < 1)).all():
         raise DataError(
             f"thresholds must be a flat sequence of numbers from 0 to below 1; got {thresholds!r}. "
@@ -198,10 +206,11 @@ def _rows(name: str, values: Any, outcome: Outcome) -> Floats:
     if outcome.labels is not None:
         subjects = pd.Series(0, index=outcome.labels)
         values = align_rows(subjects, values, name, table="y")
-    return _numbers(values, name)
+    return read_numbers(values, name)
 
 
-def _numbers(values: ArrayLike, name: str) -> Floats:
+def read_numbers(values: ArrayLike, name: str) -> Floats:
+    """Real numbers of any shape."""
     try:
         return real_numbers(values, name)
     except DataError:

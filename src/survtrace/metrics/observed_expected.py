@@ -11,7 +11,13 @@ from scipy.stats import norm
 
 from survtrace.errors import DataError, DataWarning, warn
 from survtrace.metrics.calibration import mean_incidence
-from survtrace.metrics.inputs import pick_cause, read_probability, read_subjects, read_times
+from survtrace.metrics.inputs import (
+    checked_level,
+    pick_cause,
+    read_probability,
+    read_subjects,
+    read_times,
+)
 from survtrace.metrics.observed_incidence import observed_incidence
 from survtrace.metrics.score import AT_BOUND, Score
 
@@ -59,7 +65,7 @@ class ObservedExpectedRatio(Score):
         if share * (1 - share) < AT_BOUND:
             low, high = self.observed.interval(level)
             return low / float(self.expected), high / float(self.expected)
-        factor = exp(float(norm.ppf((1 + level) / 2)) * self.standard_error / value)
+        factor = exp(float(norm.ppf((1 + checked_level(level)) / 2)) * self.standard_error / value)
         return value / factor, value * factor
 
 

@@ -7,7 +7,7 @@ from math import sqrt
 import numpy as np
 from scipy.special import ndtri
 
-from survtrace.metrics.inputs import Floats
+from survtrace.metrics.inputs import Floats, checked_level
 
 NOTHING = np.zeros(0)
 AT_BOUND = 1e-10  # value * (1 - value) below this is 0 or 1, up to rounding
@@ -103,7 +103,7 @@ class Score(float):
         stays inside and leans towards the middle. At 0 or 1 itself, where no error was seen, that
         number is ``n_effective``: at least so many independent subjects, or disjoint pairs, agree.
         """
-        reach = float(ndtri((1 + level) / 2))
+        reach = float(ndtri((1 + checked_level(level)) / 2))
         value, error = float(self), self.standard_error
         if self.n_effective is None or np.isnan(value):
             return value - reach * error, value + reach * error

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import norm
 
 from survtrace.errors import DataError, SettingError
-from survtrace.metrics.comparison import checked_level
-from survtrace.metrics.inputs import Floats
+from survtrace.metrics.inputs import Floats, checked_level, read_numbers
 
 Scale = Literal["plain", "log", "log-log", "cloglog"]
 BOUNDS = {"plain": (-np.inf, np.inf), "log": (0, np.inf), "log-log": (0, 1), "cloglog": (0, 1)}
@@ -51,11 +50,11 @@ class StepFunction:
 
     def at(self, t: ArrayLike) -> Floats:
         """The value at ``t``, a jump at ``t`` included."""
-        return self._after_jumps(np.searchsorted(self.times, t, side="right"))
+        return self._after_jumps(np.searchsorted(self.times, _moments(t), side="right"))
 
     def before(self, t: ArrayLike) -> Floats:
         """The value just before ``t``, a jump at ``t`` left out."""
-        return self._after_jumps(np.searchsorted(self.times, t, side="left"))
+        return self._after_jumps(np.searchsorted(self.times, _moments(t), side="left"))
 
     def standard_error(self, t: ArrayLike) -> Floats:
         """The standard error of the value at ``t``; 0 before the first jump.
@@ -110,6 +109,17 @@ class StepFunction:
     def _after_jumps(self, n_jumps: Any) -> Floats:
         start = np.full((*self.values.shape[:-1], 1), self.initial)
         return np.asarray(np.concatenate([start, self.values], axis=-1)[..., n_jumps])
+
+
+def _moments(t: ArrayLike) -> Floats:
+    """Times as numbers; a missing one would be taken for the latest."""
+    times = read_numbers(t, "times")
+    if np.isnan(times).any():
+        raise DataError(
+            f"times must not be missing; {np.isnan(times).sum()} of {times.size} are NaN. Drop "
+            "them."
+        )
+    return times
 
 
 def _ends(value: Floats, reach: Floats, scale: Scale) -> tuple[Floats, Floats]:

@@ -76,8 +76,8 @@ def plot_smooth_calibration(
     k = len(ax.lines) - 1
     look = line(k) | ({"color": colour} if colour else {})
     if low is not None and high is not None:
-        ends = (np.asarray(part, dtype=np.float64) for part in (low, high))
-        ax.fill_between(predicted, *ends, color=look["color"], alpha=0.18, lw=0)
+        bottom, top = (np.asarray(part, dtype=np.float64) for part in (low, high))
+        ax.fill_between(predicted, bottom, top, color=look["color"], alpha=0.18, lw=0)
     ax.plot(predicted, observed, lw=2, label=label or None, **look)
     ax.set(xlabel="predicted incidence", ylabel="observed incidence", title=title)
     ax.set(xlim=(0, end), ylim=(0, end), aspect="equal")

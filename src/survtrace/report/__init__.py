@@ -1,6 +1,6 @@
 """Pages on a fitted estimator: collected, drawn, rendered; they open offline and print."""
 
-from survtrace.report.card import card_facts
+from survtrace.model_card import card_facts
 from survtrace.report.collected import Summary, collect
 from survtrace.report.page import render, write_report
 from survtrace.report.validated import ValidationSummary, collect_validation

@@ -65,6 +65,11 @@ class AtLandmark:
         asked = self.landmark + np.asarray(times, dtype=np.float64)
         return self.est.predict_survival_function(X, asked, conditional_after=self.landmark, **how)
 
+    def predict_interval(self, X: Any, times: ArrayLike, cause: Any = None, **how: Any) -> Any:
+        """Predict intervals at times counted from the landmark."""
+        asked = self.landmark + np.asarray(times, dtype=np.float64)
+        return self.est.predict_interval(X, asked, cause, conditional_after=self.landmark, **how)
+
 
 class View(NamedTuple):
     """Subjects as they are looked at, and the estimator asked in their times.

@@ -10,7 +10,7 @@ import pandas as pd
 
 from survtrace.estimator import SurvTRACE
 from survtrace.evaluation.validation import Validation
-from survtrace.naming import Names, follow_up_words
+from survtrace.naming import Names, follow_up_words, listed
 from survtrace.report.description import CohortSummary
 
 MOST_NAMED = 30  # covariates that are named one by one
@@ -40,17 +40,6 @@ class Known:
     def horizons(self) -> str:
         """All horizons, with their unit."""
         return self.names.time(listed([f"{each:g}" for each in self.validation.horizons]))
-
-
-def listed(texts: list[str]) -> str:
-    """Join texts as a sentence does.
-
-    Examples
-    --------
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
 def _title(known: Known) -> list[str]:
@@ -161,8 +150,7 @@ def _updates(known: Known) -> list[str]:
     if not updates:
         return ["The model was not updated."]
     return [
-        f"Updated on {each.get('date', '?')} with {each.get('rows', '?')} subjects: "
-        f"{each.get('how', '?')}."
+        f"Updated on {each['date']} with {each['subjects']:,} subjects: {each['how']}."
         for each in updates
     ]
 

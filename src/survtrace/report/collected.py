@@ -71,6 +71,8 @@ class Summary:
         Calibration, net benefit and groups at the middle horizon.
     names
         Of causes, covariates and the unit of time, and the model card.
+    updates
+        How the model was updated since its fit, from ``updates_``.
     versions
         Of survtrace, torch and Python.
     seed
@@ -89,6 +91,7 @@ class Summary:
     patients: Patients
     fit: FitSummary
     names: Names
+    updates: list[dict[str, Any]]
     versions: dict[str, str]
     seed: int
     made: datetime
@@ -157,6 +160,7 @@ def collect(
         patients=patients,
         fit=describe_fit(est),
         names=names_of(est),
+        updates=list(getattr(est, "updates_", None) or []),
         versions=versions(),
         seed=random_state,
         made=datetime.now(UTC),

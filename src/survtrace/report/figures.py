@@ -194,15 +194,15 @@ def _importance(summary: Summary) -> Iterator[Image]:
 def _patients(summary: Summary) -> Iterator[Image]:
     patients, names, causes = summary.patients.each, summary.names, summary.fit.causes
     labels = _labels(causes, names)
-    # Where no deviation is known the curves have no bands.
-    tops = [(each.incidence + 2 * np.nan_to_num(each.deviation)).max() for each in patients]
+    # Where no band is known its ends are NaN.
+    tops = [np.fmax(each.incidence, each.high).max() for each in patients]
     top = 1.05 * min(1.0, float(max(tops)))
     for patient in patients:
         figure = Figure(figsize=NARROW, layout="constrained")
         above, below = figure.subplots(2, 1, sharex=True)
         curves = (patient.times, patient.incidence, labels)
         axis = {"unit": names.time_unit, "clock": names.clock}
-        plot_incidence(*curves, deviation=patient.deviation, **axis, ax=above)
+        plot_incidence(*curves, interval=(patient.low, patient.high), **axis, ax=above)
         plot_stacked(*curves, **axis, ax=below)
         above.set_xlabel("")
         above.set_ylim(0, top)

@@ -31,9 +31,10 @@ class Patient:
     covariates
         Columns ``covariate``, ``value`` (None if missing) and, where the library shap is there,
         ``share``: what the covariate adds to the predicted incidence of one cause.
-    times, incidence, deviation
-        Predicted incidence of each cause and its standard deviation between members (NaN where
-        there is one member), shapes (time,), (cause, time) and (cause, time).
+    times, incidence, low, high
+        Predicted incidence of each cause and the ends of its band, shapes (time,) and three times
+        (cause, time). The band is the 95 % interval; where the estimator knows none, two standard
+        deviations between members to each side, which are NaN where there is one member.
     """
 
     name: str
@@ -42,7 +43,8 @@ class Patient:
     covariates: pd.DataFrame
     times: Floats
     incidence: Floats
-    deviation: Floats
+    low: Floats
+    high: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,8 @@ class Patients:
         The subjects, rising in risk.
     time
         The median event time of the training rows; at a landmark, the middle horizon, from it.
+    has_intervals
+        Whether bands are intervals.
     cause, base
         The cause whose incidence by then the shares explain, and its mean over subjects drawn for
         comparison; None where shap is not installed.
@@ -64,6 +68,7 @@ class Patients:
     time: float
     cause: Any
     base: float | None
+    has_intervals: bool = False
 
 
 def choose_patients(
@@ -88,9 +93,8 @@ def choose_patients(
         entry = np.clip(outcome.entry[rows], start, 0.99 * end + 0.01 * start)
         known = {"conditional_after": entry}
     times = np.linspace(entry, end, 100, axis=1)
-    incidence, deviation = est.predict_cumulative_incidence(
-        chosen, times - origin, return_std=True, **known
-    )
+    has_intervals = getattr(est, "interval_", None) is not None
+    incidence, low, high = _bands(est, has_intervals, chosen, times - origin, known)
     shares, base = _shares(est, X, chosen, cause, random_state, time)
     tables = [_covariates(chosen.iloc[i], shares, i) for i in range(len(rows))]
     patients = tuple(
@@ -101,11 +105,23 @@ def choose_patients(
             tables[i],
             times[i],
             incidence[i],
-            deviation[i],
+            low[i],
+            high[i],
         )
         for i, name in enumerate(PLACES)
     )
-    return Patients(patients, time, None if base is None else cause, base)
+    return Patients(patients, time, None if base is None else cause, base, has_intervals)
+
+
+def _bands(
+    est: Any, has_intervals: bool, X: pd.DataFrame, times: Floats, known: dict[str, Any]
+) -> tuple[Floats, Floats, Floats]:
+    """Predict incidences, and the ends of their bands."""
+    incidence, deviation = est.predict_cumulative_incidence(X, times, return_std=True, **known)
+    if has_intervals:
+        return (incidence, *est.predict_interval(X, times, **known))
+    low, high = (np.clip(incidence + side * deviation, 0, 1) for side in (-2, 2))
+    return incidence, low, high
 
 
 def _shares(

@@ -22,6 +22,7 @@ from survtrace.report.description import CohortSummary, FitSummary, describe, de
 from survtrace.report.overlap import check_rows
 from survtrace.report.progress import Tell, say_nothing
 from survtrace.tables.covariates.covariates import open_table
+from survtrace.tables.typicality.typicality import UNLIKE
 
 MOST_PANELS = 6  # causes times horizons that are all drawn; of more, the middle horizon
 
@@ -42,6 +43,9 @@ class ValidationSummary:
         Of causes, covariates and times, with the model card; and what was said of the validation.
     updates
         How the model was updated since its fit, from ``updates_``.
+    unlike
+        The share of rows unlike the patients learned from, by `SurvTRACE.typicality`; None where
+        the model cannot tell.
     versions, made
         Of the software; and when.
     """
@@ -55,8 +59,14 @@ class ValidationSummary:
     names: Names
     about: Mapping[str, str]
     updates: list[dict[str, Any]]
+    unlike: float | None
     versions: dict[str, str]
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def middle_horizon(self) -> float:
+        """The middle one of the horizons."""
+        return self.validation.horizons[len(self.validation.horizons) // 2]
 
     @property
     def drawn_horizons(self) -> tuple[float, ...]:
@@ -64,7 +74,7 @@ class ValidationSummary:
         horizons = self.validation.horizons
         if len(horizons) * len(self.validation.causes) <= MOST_PANELS:
             return horizons
-        return (horizons[len(horizons) // 2],)
+        return (self.middle_horizon,)
 
 
 def collect_validation(
@@ -112,6 +122,7 @@ def collect_validation(
         frame, outcome = read_cohort(est, covariates, y)
         alerts, remarks = check_rows(est, (frame, outcome), None)
         cohort = describe(est, frame, outcome)
+        unlike = _unlike(est, frame)
     with warnings.catch_warnings(record=True) as of_scores:
         warnings.simplefilter("always")
         tell("scoring")
@@ -128,8 +139,15 @@ def collect_validation(
         names=names,
         about=said,
         updates=list(getattr(est, "updates_", None) or []),
+        unlike=unlike,
         versions=versions(),
     )
+
+
+def _unlike(est: SurvTRACE, frame: pd.DataFrame) -> float | None:
+    if getattr(est, "typicality_", None) is None:
+        return None
+    return float((est.typicality(frame) < UNLIKE).mean())
 
 
 def verdicts(summary: ValidationSummary, cause: Any, horizon: float) -> list[str]:
@@ -145,7 +163,7 @@ def _level(row: pd.Series[Any]) -> str:
         return ""
     shown = f"(observed/expected {row['value']:.2f}, {row['low']:.2f} to {row['high']:.2f})"
     if row["low"] <= 1 <= row["high"]:
-        return f"On average about as many events came as were predicted {shown}."
+        return f"No clear difference between the events that came and those predicted {shown}."
     more = row["value"] - 1
     many = f"{abs(more):.0%} {'more' if more > 0 else 'fewer'}"
     return f"On average {many} events came than were predicted {shown}."

@@ -10,9 +10,9 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from survtrace.estimator import SurvTRACE
+from survtrace.model_card import card_facts, card_markdown
 from survtrace.naming import card_words
 from survtrace.persistence import load
-from survtrace.report.card import card_facts, card_markdown
 from survtrace.report.checklist import as_markdown
 from survtrace.report.drawing import Image
 from survtrace.report.formatting import environment
@@ -22,7 +22,6 @@ from survtrace.report.validated import ValidationSummary, collect_validation, ve
 from survtrace.report.validation_figures import draw_validation
 from survtrace.report.validation_tables import (
     decision_tables,
-    each_panel,
     glance,
     group_tables,
     score_tables,
@@ -163,6 +162,7 @@ def _write_folder(
 
 
 def _words(summary: ValidationSummary) -> Iterator[dict[str, Any]]:
-    for cause, horizon in each_panel(summary.validation, summary.drawn_horizons):
+    for cause in summary.validation.causes:
+        horizon = summary.middle_horizon
         sentences = verdicts(summary, cause, horizon)
         yield {"cause": cause, "horizon": horizon, "sentences": sentences}

@@ -22,6 +22,9 @@ from survtrace.training.local_rows import LocalRows
 
 Array = NDArray[np.float64]
 N_TIMES = 25
+# Standard errors by which a way must be better than none. Several are tried: at one, chance alone
+# would often bring a change, which costs a little where none was needed.
+EVIDENCE = 1.64
 LANDMARKS = (0.1, 0.5)  # quantiles of the event times, at which those who enter late are scored
 
 
@@ -35,6 +38,13 @@ class Question(NamedTuple):
     times: Array
     after: float | None
     outcome: Outcome
+
+
+class Compared(NamedTuple):
+    """The score of a way, and events of each cause observed over expected."""
+
+    score: Score
+    ratios: dict[str, float | None]
 
 
 # Incidence of all causes, (row, cause, time), by a network, of encoded rows.
@@ -85,6 +95,23 @@ def draw_folds(outcome: Outcome, n_folds: int, seed: int) -> list[NDArray[np.int
     of_subject = np.empty(subjects.n, dtype=np.int64)
     of_subject[order] = np.arange(subjects.n) % n_folds
     return [np.flatnonzero(of_subject[subjects.id] == number) for number in range(n_folds)]
+
+
+def compare_ways(
+    local: LocalRows,
+    ways: Mapping[str, Callable[[LocalRows], Network]],
+    folds: Sequence[NDArray[np.int64]],
+    predict: Predict,
+) -> dict[str, Compared]:
+    """Score each way of updating on rows it was not updated by; of no way, where none can be."""
+    questions = ask(local.outcome, float(local.cuts[-1]))
+    found = dict[str, Compared]()
+    for way, update in ways.items():
+        if questions:
+            answers = predict_folds(local, update, folds, questions, predict)
+            score = mean_score(local.outcome, questions, answers)
+            found[way] = Compared(score, ratios(questions[0], answers[0]))
+    return found
 
 
 def predict_folds(
@@ -138,11 +165,11 @@ def ratios(question: Question, incidence: Array) -> dict[str, float | None]:
 
 
 def choose_way(scores: Mapping[str, Score]) -> str:
-    """Choose the simplest way whose score is within one standard error of the best.
+    """Choose the simplest way within one standard error of the best; the first, unless surpassed.
 
-    ``scores`` are in the order of the ways, the simplest first, and lower is better. The standard
-    error is that of the difference on the same subjects. No way is chosen that is no better than
-    the simplest.
+    ``scores`` are in the order of the ways, the simplest first, and lower is better. Standard
+    errors are those of differences on the same subjects. A way surpasses the first, which changes
+    nothing, if it is better by `EVIDENCE` standard errors.
 
     Examples
     --------
@@ -150,11 +177,11 @@ def choose_way(scores: Mapping[str, Score]) -> str:
     >>> choose_way({"none": close[0], "level": close[1]})
     'none'
     """
-    simplest = next(iter(scores))
+    unchanged = next(iter(scores))
     best = min(scores, key=lambda way: float(scores[way]))
     for way, score in scores.items():
-        difference = score.minus(scores[best])
-        worse = way != simplest and float(score) >= float(scores[simplest])
-        if float(difference) <= difference.standard_error and not worse:
+        gain, loss = scores[unchanged].minus(score), score.minus(scores[best])
+        surpasses = float(gain) > EVIDENCE * gain.standard_error
+        if surpasses and float(loss) <= loss.standard_error:
             return way
-    return simplest
+    return unchanged

@@ -121,10 +121,8 @@ def fit(
             if settings.recalibrate:
                 recalibrate(network, batch_source.learned_from(), batch_source.rows_per_subject)
             interval = None
-            if settings.intervals and settings.ips == "none" and broken_by is None:
-                interval = learn_interval(
-                    network, cohort, batch_source, plan, settings.validation_fraction, base
-                )
+            if broken_by is None and not history.interrupted:
+                interval = learn_interval(network, cohort, batch_source, plan, settings)
         return _state(network, cohort, history, settings.about, interval, broken_by)
 
 

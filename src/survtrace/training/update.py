@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
@@ -14,14 +13,13 @@ import numpy as np
 
 from survtrace.errors import DataWarning, SettingError, warn
 from survtrace.network.assembly import Network
+from survtrace.settings import whole
 from survtrace.training.cross_fitting import (
+    Compared,
     Predict,
-    ask,
     choose_way,
+    compare_ways,
     draw_folds,
-    mean_score,
-    predict_folds,
-    ratios,
 )
 from survtrace.training.fine_tuning import fine_tune
 from survtrace.training.local_rows import LocalRows
@@ -56,41 +54,30 @@ def update(
     ``settings`` are those of an estimator, as attributes; ``base`` is the seed.
     """
     check_way(how, n_folds)
-    seeds = [int(seed) for seed in np.random.SeedSequence(base).generate_state(settings.n_members)]
-    outcome = local.outcome
-    n_events = int((outcome.event > 0).sum())
+    _warn_of_strange_level(network, local)
+    n_members = network.shape.n_members
+    seeds = [int(seed) for seed in np.random.SeedSequence(base).generate_state(n_members)]
+    by_way = partial(update_network, network, settings=settings, seeds=seeds, base=base)
+    n_events = int((local.outcome.event > 0).sum())
     ways = [way for way in WAYS if how == "auto" or way in ("none", how)]
     if how == "auto" and n_events < ENOUGH_TO_TRAIN:
         ways = [way for way in ways if way not in TRAINED]
-    by_way = partial(update_network, network, settings=settings, seeds=seeds, base=base)
     # What "unknown" means is learned at the end alone: it takes longer than the rest.
     on_folds = SimpleNamespace(**{**vars(settings), "unknown_steps": 0, "verbose": False})
-    scores, chosen = list[dict[str, Any]](), how
-    _warn_of_strange_level(network, local)
-    questions = ask(outcome, float(local.cuts[-1])) if n_events >= ENOUGH_TO_COMPARE else []
-    if questions:
-        folds = draw_folds(outcome, n_folds, base)
-        found = {}
-        for way in ways:
-            try_way = partial(by_way, how=way, settings=on_folds)
-            answers = predict_folds(local, try_way, folds, questions, predict)
-            found[way] = mean_score(outcome, questions, answers)
-            gap = found[way].minus(found["none"])
-            scores.append(
-                {
-                    "how": way,
-                    "integrated_brier": float(found[way]),
-                    "difference": float(gap),
-                    "standard_error": gap.standard_error,
-                    "observed_expected": ratios(questions[0], answers[0]),
-                }
-            )
-        chosen = choose_way(found) if how == "auto" else how
-    elif how == "auto":
+    tried = {way: partial(by_way, how=way, settings=on_folds) for way in ways}
+    compared = dict[str, Compared]()
+    if n_events >= ENOUGH_TO_COMPARE:
+        folds = draw_folds(local.outcome, n_folds, base)
+        compared = compare_ways(local, tried, folds, predict)
+    chosen = how
+    if how == "auto":
         chosen = "none"
-        _warn_of_few_events(n_events)
-    updated = by_way(local, how=chosen)
-    return Updated(updated, _record(network, updated, local, how, chosen, n_folds, scores))
+        if compared:
+            chosen = choose_way({way: each.score for way, each in compared.items()})
+        else:
+            _warn_of_few_events(n_events)
+    record = _record(local, how, chosen, compared)
+    return Updated(by_way(local, how=chosen), record)
 
 
 def update_network(
@@ -123,21 +110,26 @@ def check_way(how: str, n_folds: int) -> None:
     if how not in ("auto", *WAYS):
         options = ", ".join(repr(way) for way in ("auto", *WAYS))
         raise SettingError(f"how must be one of {options}; got {how!r}.")
-    if isinstance(n_folds, bool) or not isinstance(n_folds, int) or n_folds < 2:
-        raise SettingError(f"n_folds must be a whole number of at least 2; got {n_folds!r}.")
+    if not (rule := whole(2)).holds(n_folds):
+        raise SettingError(f"n_folds must be {rule.description}; got {n_folds!r}.")
 
 
 def _record(
-    before: Network,
-    after: Network,
-    local: LocalRows,
-    asked: str,
-    how: str,
-    n_folds: int,
-    scores: Sequence[dict[str, Any]],
+    local: LocalRows, asked: str, how: str, compared: dict[str, Compared]
 ) -> dict[str, Any]:
     """Write down an update: when, by whom, how, and what it is worth on held-out rows."""
-    outcome = local.outcome
+    outcome, scores = local.outcome, []
+    for way, (score, ratios) in compared.items():
+        gap = score.minus(compared["none"].score)
+        scores.append(
+            {
+                "how": way,
+                "integrated_brier": float(score),
+                "difference": float(gap),
+                "standard_error": gap.standard_error,
+                "observed_expected": ratios,
+            }
+        )
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "survtrace_version": version("survtrace"),
@@ -146,8 +138,7 @@ def _record(
         "events": {str(cause): n for cause, n in outcome.n_events.items()},
         "asked": asked,
         "how": how,
-        "n_folds": n_folds if scores else None,
-        "scores": list(scores),
+        "scores": scores,
     }
 
 

@@ -69,6 +69,14 @@ def predict(
     std: Annotated[
         bool, typer.Option("--std", help="Also the standard deviation between members.")
     ] = False,
+    typicality: Annotated[
+        bool,
+        typer.Option(
+            "--typicality",
+            help="Also how usual each subject is: the share of the patients learned from who are "
+            "at least as unusual.",
+        ),
+    ] = False,
     ray: Ray = False,
     workers: Workers = 2,
     gpu: Gpu = False,
@@ -94,6 +102,7 @@ def predict(
     require_free(out, force=force, inputs=[table, model])
     points = read_numbers(times, "--times")
     question: dict[str, Any] = {"keep": ids or (), "causes": not survival_only, "std": std}
+    question["typicality"] = typicality
     question |= _conditions(times, points, after)
     est, total = load(model), count_rows(table)
     began = time.perf_counter()

@@ -123,7 +123,7 @@ def _show(found: ValidationSummary) -> None:
     title = f"Validation on {found.cohort.n_subjects:,} subjects, with 95 % intervals"
     scores = _side_by_side(validation.scores, names, ["cause", "horizon"], SHOWN)
     screen.show_frame(scores, title=title)
-    middle = validation.horizons[len(validation.horizons) // 2]
+    middle = found.middle_horizon
     groups = validation.groups
     groups = groups[(groups["column"] != validation.centre) & (groups["horizon"] == middle)]
     if len(groups):

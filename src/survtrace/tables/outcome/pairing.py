@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from sklearn.exceptions import NotFittedError
+
 from survtrace.errors import DataError
 from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.outcome.alignment import align_rows
@@ -42,6 +44,8 @@ def pair(X: Any, y: Any, sample_weight: Any = None) -> Pair:
 
 def read_scored(est: Any, X: Any, y: Any) -> tuple[Any, Outcome]:
     """Return covariates, and the outcome in the causes of a fitted estimator."""
+    if not hasattr(est, "causes_"):
+        raise NotFittedError(f"This {type(est).__name__} has no causes_ yet. Call fit first.")
     given = pair(X, y)
     attrs = getattr(given.y, "attrs", {})  # see `split_outcome`
     censored = attrs.get("censored") if given.censored is None else given.censored

@@ -15,7 +15,7 @@ Whole = NDArray[np.int64]
 RARE = 0.02  # levels that fewer subjects have, and the most frequent one, have no indicator
 SMALLEST_SCALE = 0.3  # of an indicator: that of a rare level would be far from 0 in each who has it
 MOST_DIMENSIONS = 512
-LEAST_SHRINKAGE, SMALLEST_EIGENVALUE = 0.01, 0.01
+LEAST_SHRINKAGE, SMALLEST_EIGENVALUE = 0.001, 0.001
 SWEEPS = 3  # over what is missing, in which each is put where the others suggest
 
 

@@ -3,12 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
+from sklearn.exceptions import NotFittedError
 
 from survtrace import DataError, DataWarning, SettingError, SurvTRACE
-from survtrace.conformal import CensoringRegression, Misses, SurvivalLowerBound
-from survtrace.metrics import censoring_survival
-from survtrace.metrics.inputs import read_outcome
+from survtrace.conformal import SurvivalLowerBound
 
 CAUSES = np.array([[0.8, -0.5], [-0.4, 0.6]])  # effects of two covariates on two causes
 
@@ -120,7 +118,7 @@ def test_a_higher_level_gives_earlier_bounds(table):
 
 def test_few_subjects_promise_nothing(table):
     X, y, _, _ = table
-    with pytest.warns(DataWarning, match=r"from 30 subjects, and all bounds are 0: 40 or more"):
+    with pytest.warns(DataWarning, match=r"from 30 subjects, and all bounds are 0: 39 or more"):
         bound = SurvivalLowerBound(Exponential()).fit(X[:30], y[:30])
     assert bound.predict(X[:5]).tolist() == [0.0] * 5
 
@@ -147,10 +145,18 @@ def test_a_subject_alone_gets_the_bound_it_gets_in_a_table(fitted, draw_cohort, 
     bound = SurvivalLowerBound(fitted, level=0.8).fit(X, y)
     together = bound.predict(X)
     assert bound.predict(X[3:4]) == together[3:4]
-    monkeypatch.setattr("survtrace.conformal.CHUNK_ROWS", 40)
+    monkeypatch.setattr("survtrace.conformal.lower_bound.CHUNK_ROWS", 40)
     np.testing.assert_array_equal(bound.predict(X), together)
     assert 0 < bound.incidence_ < 1
     assert (together <= fitted.time_grid_[-1]).all()
+
+
+def test_an_unseen_category_is_told_once(fitted, draw_cohort):
+    X, y = draw_cohort(150, 2, seed=6)
+    bound = SurvivalLowerBound(fitted, level=0.8).fit(X, y)
+    with pytest.warns(DataWarning, match="unseen token") as caught:
+        bound.predict(X.assign(sex="other"))
+    assert len(caught) == 1
 
 
 def test_learned_rows_are_refused(fitted, draw_cohort):
@@ -170,6 +176,10 @@ def test_wrong_settings_are_named(table):
     X, y, _, _ = table
     with pytest.raises(SettingError, match="level must lie between 0 and 1; got 90"):
         SurvivalLowerBound(Exponential(), 90).fit(X, y)
+    with pytest.raises(SettingError, match="level must lie between 0 and 1; got 'high'"):
+        SurvivalLowerBound(Exponential(), "high").fit(X, y)
+    with pytest.raises(NotFittedError, match="This SurvTRACE has no causes_ yet"):
+        SurvivalLowerBound(SurvTRACE()).fit(X, y)
     with pytest.raises(SettingError, match=r"censoring must be one of .* got 'km'"):
         SurvivalLowerBound(Exponential(), censoring="km").fit(X, y)
     with pytest.raises(DataError, match=r"cause must be one of the labels \[1, 2\]; got 3"):
@@ -178,22 +188,3 @@ def test_wrong_settings_are_named(table):
         SurvivalLowerBound(Exponential()).fit(X, {"event": [1, 0, 2], "duration": [1, 2, 3]})
     with pytest.raises(SettingError, match="fit was not called"):
         SurvivalLowerBound(Exponential()).predict(X)
-
-
-def test_censoring_that_depends_on_nothing_is_kaplan_meiers(table):
-    outcome = read_outcome(table[1].assign(duration=np.ceil(table[1]["duration"])))
-    nothing = sparse.csr_matrix((len(outcome), 1))
-    learned = CensoringRegression(nothing, outcome, depends=False)
-    known = censoring_survival(outcome)
-    here = outcome.duration < outcome.duration.max()
-    found = learned.before(nothing, outcome.duration)
-    np.testing.assert_allclose(found[here], known.before(outcome.duration)[here], rtol=1e-12)
-    weights = learned.weights(nothing[:1], np.array([0.0, 2.0, 5.0]))
-    np.testing.assert_allclose(weights[0], 1 / known.before([0.0, 2.0, 5.0]), rtol=1e-12)
-
-
-def test_those_cut_off_do_not_pay_for_the_misses_of_others():
-    at_end = np.concatenate([np.arange(1, 101) / 100, np.full(900, 0.005)])
-    at_last = np.concatenate([np.ones(100), np.full(900, 0.005)])  # 900 are cut off at once
-    weight = np.concatenate([np.ones(100), np.zeros(900)])
-    assert Misses(at_end, at_last, weight, allowed=0.1).allowed_incidence(1.0) == 0.11

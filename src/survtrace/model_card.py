@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from survtrace.estimator import SurvTRACE
-from survtrace.naming import Names, card_events, follow_up_words, names_of
-from survtrace.report.checklist_facts import listed
+from survtrace.naming import Names, card_events, follow_up_words, listed, names_of
 
 NOT_FOR = (
     "Decisions about a person without a professional's judgement, or where the model has not been "
@@ -89,7 +88,6 @@ def _fitted(names: Names) -> str:
 
 def _updated(updates: list[dict[str, Any]]) -> str:
     texts = [
-        f"on {each.get('date', '?')} with {each.get('rows', '?')} subjects ({each.get('how', '?')})"
-        for each in updates
+        f"on {each['date']} with {each['subjects']:,} subjects ({each['how']})" for each in updates
     ]
     return f"{listed(texts).capitalize()}." if texts else ""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 
-from survtrace.baselines.cox import PartialLikelihood, search_ridge
-from survtrace.errors import DataError, DataWarning, SettingError, warn
+from survtrace.conformal.censoring_regression import CensoringRegression, cross_fit
+from survtrace.conformal.misses import Misses, crossing_time, value_at
+from survtrace.errors import DataError, DataWarning, SettingError, keep_warnings, warn
 from survtrace.evaluation.learned_rows import looks_learned
-from survtrace.metrics.comparison import checked_level
-from survtrace.metrics.inputs import read_subjects
+from survtrace.metrics.inputs import checked_level, read_subjects
 from survtrace.tables.covariates.covariates import infer_covariates, open_table
 from survtrace.tables.covariates.encoding import learn_encoding
 from survtrace.tables.outcome.outcome import Outcome, require_same_subjects
@@ -21,11 +21,8 @@ from survtrace.tables.outcome.pairing import read_scored
 
 Floats = NDArray[np.float64]
 Censoring = Literal["cox", "kaplan-meier"]
-N_FOLDS = 5
 N_TIMES = 200
 CHUNK_ROWS = 16_384
-CENSORED_PER_COLUMN = 10  # fewer censored subjects than that cannot teach a coefficient
-LARGEST_SCORE = 50.0  # of a subject far from those calibrated on, so that its hazard is a number
 LARGEST_WEIGHT = 20.0
 PARTS_OF_BUDGET = 4  # no subject's weight exceeds this part of the misses that are allowed
 
@@ -130,7 +127,7 @@ class SurvivalLowerBound:
             self.incidence_ = 0.0
             warn(
                 f"nothing can be promised at a level of {self.level:g} from {len(outcome)} "
-                f"subjects, and all bounds are 0: {int(np.ceil(PARTS_OF_BUDGET / allowed))} or "
+                f"subjects, and all bounds are 0: {int(np.ceil(PARTS_OF_BUDGET / allowed)) - 1} or "
                 "more are needed, and few events where none is predicted yet. Calibrate on more "
                 "subjects, or ask for a lower level.",
                 DataWarning,
@@ -155,10 +152,10 @@ class SurvivalLowerBound:
         return crossing_time(self.times_, self.predicted_incidence(table), allowed)
 
     def _count_misses(self, table: Any, outcome: Outcome, allowed: float) -> Misses:
-        n, design, depends = len(outcome), self._design(table), self.censoring == "cox"
+        n, design = len(outcome), self._design(table)
         self.largest_weight_ = min(LARGEST_WEIGHT, allowed * (n + 1) / PARTS_OF_BUDGET)
-        self.censoring_ = CensoringRegression(design, outcome, depends)
-        survival, last = cross_fit(design, outcome, depends, self.largest_weight_)
+        self.censoring_ = CensoringRegression(design, outcome, self.censoring == "cox")
+        survival, last = cross_fit(self.censoring_, design, outcome, self.largest_weight_)
         last = np.minimum(last, self.times_[-1])
         seen = self._struck(outcome) & (outcome.duration < last)
         weight = np.divide(1.0, survival, out=np.zeros(n), where=seen)
@@ -199,7 +196,9 @@ class SurvivalLowerBound:
         return np.asarray(outcome.event == outcome.cause_number(self.cause))
 
     def _design(self, table: Any) -> sparse.csr_matrix:
-        return self.encoding_.encode(table).design(int(self.encoding_.first_rows[-1]))
+        with keep_warnings():  # the estimator warns of the same when it predicts
+            encoded = self.encoding_.encode(table)
+        return encoded.design(int(self.encoding_.first_rows[-1]))
 
     def predicted_incidence(self, X: Any) -> Floats:
         """The incidence at `times_` that the estimator predicts, shape (subject, time)."""
@@ -207,155 +206,3 @@ class SurvivalLowerBound:
         if self.cause is None:
             return np.asarray(1 - self.est.predict_survival_function(X, self.times_))
         return np.asarray(self.est.predict_cumulative_incidence(X, self.times_, self.cause))
-
-
-class CensoringRegression:
-    """The censoring survival of each subject: Cox's regression with the censored as events.
-
-    Of an event and a censoring at the same time the event comes first. Without coefficients it is
-    the Kaplan-Meier estimate.
-
-    Examples
-    --------
-    >>> outcome = Outcome(np.array([1.0, 2, 2, 3]), np.array([0, 1, 0, 1]), (1,))
-    >>> nothing = sparse.csr_matrix((4, 1))
-    >>> CensoringRegression(nothing, outcome, False).before(nothing, outcome.duration).round(3)
-    array([1.   , 0.75 , 0.75 , 0.375])
-    """
-
-    def __init__(self, design: sparse.csr_matrix, outcome: Outcome, depends: bool) -> None:
-        censored = outcome.event == 0
-        # An event just before the censorings of its time is no longer at risk of them.
-        duration = np.where(censored, outcome.duration, np.nextafter(outcome.duration, 0))
-        turned = Outcome(duration, censored.astype(np.int64), (1,))
-        filled = np.asarray(abs(design).sum(axis=0)).ravel()
-        n_columns = int(censored.sum()) // CENSORED_PER_COLUMN if depends else 0
-        columns = np.argsort(-filled, kind="stable")[:n_columns]
-        matrix = design[:, columns].toarray()
-        likelihood = PartialLikelihood(matrix, turned)
-        self.coefficients = np.zeros(design.shape[1])
-        if n_columns:
-            chosen = likelihood.maximise(search_ridge(matrix, turned))
-            self.coefficients[columns] = chosen
-        hazard = likelihood.baseline_hazard(self.coefficients[columns])
-        jumps = np.minimum(np.diff(hazard, prepend=0.0), 1.0)
-        self.times = likelihood.event_times
-        # As Kaplan-Meier: where many leave at one time, exp(-hazard) would leave too many.
-        with np.errstate(divide="ignore"):
-            self.hazard = np.cumsum(-np.log1p(-jumps))
-
-    def before(self, design: sparse.csr_matrix, t: Floats) -> Floats:
-        """The chance of each subject to be uncensored just before its time, G(t-)."""
-        return np.exp(-self._hazard_before(t) * self._relative(design))
-
-    def weights(self, design: sparse.csr_matrix, times: Floats) -> Floats:
-        """The IPCW weight 1 / G(t-) of each subject at common times, shape (subject, time)."""
-        with np.errstate(over="ignore"):
-            return np.exp(np.outer(self._relative(design), self._hazard_before(times)))
-
-    def last_time(self, design: sparse.csr_matrix, largest_weight: float) -> Floats:
-        """The last time until which 1 / G(t-) of each subject stays within a limit."""
-        most = np.log(largest_weight) / self._relative(design)
-        return np.append(self.times, np.inf)[np.searchsorted(self.hazard, most, side="right")]
-
-    def _hazard_before(self, t: Floats) -> Floats:
-        return np.append(0.0, self.hazard)[np.searchsorted(self.times, t, side="left")]
-
-    def _relative(self, design: sparse.csr_matrix) -> Floats:
-        score = np.asarray(design @ self.coefficients)
-        return np.exp(np.clip(score, -LARGEST_SCORE, LARGEST_SCORE))
-
-
-def cross_fit(
-    design: sparse.csr_matrix, outcome: Outcome, depends: bool, largest_weight: float
-) -> tuple[Floats, Floats]:
-    """Estimate G(t-) and the last time of each subject from the others, in five parts."""
-    survival, last = np.ones(len(outcome)), np.zeros(len(outcome))
-    folds = np.arange(len(outcome)) % N_FOLDS
-    for fold in range(N_FOLDS):
-        inside, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-        if len(inside) and len(others):
-            learned = CensoringRegression(design[others], outcome.take(others), depends)
-            survival[inside] = learned.before(design[inside], outcome.duration[inside])
-            last[inside] = learned.last_time(design[inside], largest_weight)
-    return survival, last
-
-
-class Misses:
-    """How many subjects miss a bound that is placed at an incidence, and how many may.
-
-    Parameters
-    ----------
-    at_end, at_last
-        Predicted incidence of each subject at its duration, and at the last time it may be
-        bounded by, where its bound is cut off.
-    weight
-        IPCW weight of subjects whose event is seen before that time; 0 for others.
-    allowed
-        The share of subjects that may miss their bound.
-
-    Examples
-    --------
-    >>> at_end = np.arange(1, 101) / 100  # 100 events, predicted right
-    >>> misses = Misses(at_end, np.ones(100), np.ones(100), allowed=0.2)
-    >>> misses.allowed_incidence([1.0, 11.0])
-    array([0.2, 0.1])
-    """
-
-    def __init__(self, at_end: Floats, at_last: Floats, weight: Floats, allowed: float) -> None:
-        n, rows = len(at_end), np.flatnonzero(weight)
-        rows = rows[np.argsort(at_end[rows], kind="stable")]
-        self.incidence, self.missed = at_end[rows], np.cumsum(weight[rows])
-        self.budget = allowed * (n + 1)
-        # The same count among those whose bound at an incidence is not cut off.
-        by_last = rows[np.argsort(at_last[rows], kind="stable")]
-        cut_off = np.append(0.0, np.cumsum(weight[by_last]))
-        cut_off = cut_off[np.searchsorted(at_last[by_last], self.incidence, side="right")]
-        n_free = n - np.searchsorted(np.sort(at_last), self.incidence, side="right")
-        too_many = self.missed - cut_off > allowed * (n_free + 1)
-        self.ceiling = float(self.incidence[too_many].min(initial=np.inf))
-
-    def allowed_incidence(self, weight: ArrayLike) -> Floats:
-        """The largest incidence whose misses, and a new subject's weight, are within the budget."""
-        n_within = np.searchsorted(self.missed, self.budget - np.asarray(weight), side="right")
-        return np.minimum(np.append(self.incidence, np.inf)[n_within], self.ceiling)
-
-
-def value_at(times: Floats, curves: Floats, t: Floats) -> Floats:
-    """Interpolate each subject's curve at its own time, constant after the last one.
-
-    Examples
-    --------
-    >>> value_at(np.array([0.0, 2.0]), np.array([[0.0, 0.5], [0.0, 0.8]]), np.array([1.0, 3.0]))
-    array([0.25, 0.8 ])
-    """
-    after = np.clip(np.searchsorted(times, t, side="right"), 1, len(times) - 1)
-    share = (np.minimum(t, times[-1]) - times[after - 1]) / (times[after] - times[after - 1])
-    low, high = _beside(curves, after)
-    return np.asarray(low + share * (high - low))
-
-
-def crossing_time(times: Floats, curves: Floats, allowed: Floats) -> Floats:
-    """Find when each subject's curve, interpolated, reaches what is allowed at the next time.
-
-    The last of the times if it never does.
-
-    Examples
-    --------
-    >>> curves = np.array([[0.0, 0.5], [0.0, 0.2]])
-    >>> crossing_time(np.array([0.0, 2.0]), curves, np.full((2, 2), 0.25))
-    array([1., 2.])
-    """
-    reached = curves >= allowed
-    after = np.where(reached.any(axis=1), reached.argmax(axis=1), len(times))
-    inside = np.clip(after, 1, len(times) - 1)
-    low, high = _beside(curves, inside)
-    most = allowed[np.arange(len(curves)), inside]
-    share = np.divide(most - low, high - low, out=np.zeros_like(low), where=high > low)
-    crossing = times[inside - 1] + np.clip(share, 0, 1) * np.diff(times)[inside - 1]
-    return np.where(after == 0, 0.0, np.where(after == len(times), times[-1], crossing))
-
-
-def _beside(curves: Floats, after: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    subject = np.arange(len(curves))
-    return curves[subject, after - 1], curves[subject, after]
