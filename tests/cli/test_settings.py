@@ -46,7 +46,7 @@ def test_without_a_seed_it_is_0():
     ("pair", "words"),
     [
         ("n_member=3", r"no setting 'n_member'; did you mean 'n_members'\?"),
-        ("zzz=3", r"no setting 'zzz'; they are \['anneal'"),
+        ("zzz=3", r"no setting 'zzz'; they are \['about'"),
         ("n_members", "takes name=value"),
         ("n_members=0", "a whole number of at least 1; got 0"),
         ("width=2.5", "a whole number of at least 1; got 2.5"),

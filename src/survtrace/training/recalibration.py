@@ -1,12 +1,13 @@
 """Fits the level of the hazards after the training: events observed over events expected.
 
-Training keeps the level with dropout in place, which predictions leave out. A hazard is nearly the
-exponential of its logit, and exponentials of logits that dropout spreads have a larger mean: with
-dropout the hazards of 1,000 simulated subjects expected as many events as there were, without it a
-fifth and a third fewer of the two causes. Training that stops early pulls the other way, since it
-starts from hazards of log 2 in every interval; starting from those of the table was tried, and
-answers were worse. Loss weights that depend on the outcome shift the level further. So it is fitted
-as the network is used (benchmarks/level.py).
+Training keeps the level of noisy hazards: with dropout in place, at parameters that every step
+moves. A hazard is nearly the exponential of its logit, and noise of the logit raises its mean.
+Predictions leave dropout out and take averaged parameters, so their hazards are lower: those of
+1,000 simulated subjects expected as many events as there were with dropout, without it a sixth and
+a third fewer of the two causes. Training starts from hazards of log 2 in every interval, and
+stopping early leaves some of that: other tables are too high. Loss weights that depend on the
+outcome shift the level further. So it is fitted as the network is used, which mends all of these;
+docs/results.md tells what else was tried.
 """
 
 from collections.abc import Iterable
