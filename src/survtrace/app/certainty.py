@@ -30,8 +30,8 @@ class Interval(BaseModel):
 class Typicality(BaseModel):
     """How usual one subject is among those the estimator learned from.
 
-    ``share`` of them are at least as unusual: 0.001 is one in a thousand. ``because`` names the one or
-    two covariates that make a subject ``unlike`` them.
+    ``share`` of them are at least as unusual: 0.001 is one in a thousand. ``because`` names the
+    one or two covariates that make a subject ``unlike`` them.
     """
 
     share: float
