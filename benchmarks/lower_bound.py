@@ -35,21 +35,33 @@ QUESTIONS = {"any": None, "cause 2": 2}
 
 
 def main(n_repeats: int, n_processes: int) -> None:
-    jobs = list(product(LAWS, SIZES, range(n_repeats)))
+    jobs = [(law, n, seed) for seed, law, n in product(range(n_repeats), LAWS, SIZES)]
     fitted()  # once, for all processes that are forked from this one
+    found: list[dict[str, Any]] = []
     with ProcessPoolExecutor(n_processes, mp_context=get_context("fork")) as pool:
-        found = [row for rows in pool.map(repeat, jobs, chunksize=1) for row in rows]
-    frame = pd.DataFrame(found)
-    by = ["question", "law", "estimator", "n", "way"]
-    table = frame.groupby(by, sort=False).agg(
-        coverage=("coverage", "mean"),
-        se=("coverage", lambda each: each.std() / len(each) ** 0.5),
-        in_high_risk_tenth=("high", "mean"),
-        median_bound=("bound", "mean"),
-    )
-    rows = table.round(4).reset_index().to_dict("records")
-    RESULTS.write_text(json.dumps({"repeats": n_repeats, "level": LEVEL, "rows": rows}, indent=1))
+        for k, rows in enumerate(pool.map(repeat, jobs)):
+            found += rows
+            if (k + 1) % (len(LAWS) * len(SIZES)) == 0:  # every law and size as often
+                table = summarise(found)
+                rows = table.round(4).reset_index().to_dict("records")
+                report = {"repeats": jobs[k][2] + 1, "level": LEVEL, "rows": rows}
+                RESULTS.write_text(json.dumps(report, indent=1) + "\n")
     print(table.round(3).to_string())
+
+
+def summarise(found: list[dict[str, Any]]) -> pd.DataFrame:
+    """Mean over repeats, with the standard error of the coverage."""
+    by = ["question", "law", "estimator", "n", "way"]
+    return (
+        pd.DataFrame(found)
+        .groupby(by, sort=False)
+        .agg(
+            coverage=("coverage", "mean"),
+            se=("coverage", lambda each: each.std() / len(each) ** 0.5),
+            in_high_risk_tenth=("high", "mean"),
+            median_bound=("bound", "mean"),
+        )
+    )
 
 
 class Remembered:

@@ -239,9 +239,9 @@ def _centres(table: dict[str, Any], theirs: dict[str, Any], _: Any) -> Pairs:
     errors = [ratio.standard_error for ratio in ratios]
     yield "observed/expected by centre (survival)", ratios, theirs["ratio"]
     yield "observed/expected by centre, error (survival)", errors, theirs["ratio_error"]
-    spreads = [(centre_spread(ratios, errors, scale="log"), theirs["spread"])]
+    spreads = [(centre_spread(ratios, errors, scale="log", tau_known=True), theirs["spread"])]
     if "auc" in theirs:
-        spread = centre_spread(theirs["auc"], theirs["auc_error"], scale="logit")
+        spread = centre_spread(theirs["auc"], theirs["auc_error"], scale="logit", tau_known=True)
         spreads.append((spread, theirs["auc_spread"]))
     for ours, found in spreads:
         for key, name in SPREAD.items():
@@ -253,8 +253,8 @@ SPREAD = {
     "low": "mean over centres, Hartung-Knapp interval",
     "high": "mean over centres, Hartung-Knapp interval",
     "tau": "standard deviation between centres, REML",
-    "new_low": "interval for a new centre",
-    "new_high": "interval for a new centre",
+    "new_low": "interval for a new centre, tau known",
+    "new_high": "interval for a new centre, tau known",
     "statistic": "difference between centres, Cochran's Q",
     "p_value": "difference between centres, p-value",
 }

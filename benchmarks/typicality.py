@@ -53,9 +53,8 @@ def main() -> None:
     for name, load in TABLES.items():
         X = load()[0]
         found = pd.DataFrame([judge_split(X, seed) for seed in range(asked.repeats)])
-        cells.append(
-            {"table": name, "rows": len(X), "columns": X.shape[1], **found.mean().round(4)}
-        )
+        means = {key: None if np.isnan(v) else round(v, 4) for key, v in found.mean().items()}
+        cells.append({"table": name, "rows": len(X), "columns": X.shape[1], **means})
         print(cells[-1], flush=True)
         for n in SIZES:
             shares = [held_out_share(X, seed, n) for seed in range(3 * asked.repeats)]

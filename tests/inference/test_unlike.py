@@ -74,6 +74,16 @@ def test_a_file_is_warned_of_once_whatever_its_chunks(est, odd, tmp_path):
     assert len(predict(70)) == 1
 
 
+def test_a_file_may_have_typicality_as_its_last_column(est, cohort, tmp_path):
+    X = cohort[0][1_000:1_200]
+    X.to_csv(tmp_path / "new.csv", index=False)
+    out = tmp_path / "out.csv"
+    predict_file(est, tmp_path / "new.csv", out, [12], typicality=True, n_rows=70)
+    written = pd.read_csv(out)
+    assert written.columns[-1] == "typicality"
+    np.testing.assert_allclose(written["typicality"], est.typicality(X), rtol=1e-9)
+
+
 def test_typicality_itself_warns_of_nothing_and_reads_files(est, odd, tmp_path):
     odd.to_parquet(tmp_path / "new.parquet")
     shares, why = est.typicality(odd, reasons=True)

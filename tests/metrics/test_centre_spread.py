@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from survtrace.errors import DataError, SettingError
 from survtrace.metrics import centre_spread, difference_test
@@ -8,11 +9,32 @@ VALUES = np.array([0.8, 1.0, 1.5, 1.1])
 ERRORS = np.array([0.1, 0.1, 0.2, 0.3])
 
 
-def test_centres_that_agree_have_no_spread_and_a_new_one_is_as_the_mean():
-    found = centre_spread([0.70, 0.71, 0.69, 0.70], np.full(4, 0.05), scale="logit")
+def test_centres_that_agree_have_no_spread_but_a_new_one_may_differ():
+    agree = {"values": [0.70, 0.71, 0.69, 0.70], "errors": np.full(4, 0.05), "scale": "logit"}
+    found, if_known = centre_spread(**agree), centre_spread(**agree, tau_known=True)
     assert found.tau == 0
-    assert (found.new_low, found.new_high) == (found.low, found.high)
+    assert (if_known.new_low, if_known.new_high) == (found.low, found.high)
+    assert found.new_low <= found.low < found.high <= found.new_high
+    apart = centre_spread([0.70, 0.74, 0.66, 0.70], np.full(4, 0.05), scale="logit")
+    assert apart.tau == 0
+    assert apart.new_low < apart.low < apart.high < apart.new_high
     assert found.p_value > 0.99
+
+
+def test_many_precise_centres_tell_their_spread_and_a_new_one_lies_within_two_of_it():
+    values = np.random.default_rng(0).normal(1.0, 0.2, 400)
+    found = centre_spread(values, np.full(400, 0.01))
+    assert found.tau == pytest.approx(values.std(ddof=1), rel=0.01)
+    assert found.new_high - found.mean == pytest.approx(1.97 * found.tau, rel=0.05)
+
+
+def test_95_percent_intervals_for_a_new_centre_hold_about_as_many():
+    rng, tau, held = np.random.default_rng(1), 0.1, []
+    for _ in range(100):
+        values = rng.normal(0, tau, 6) + rng.normal(0, 0.1, 6)
+        found = centre_spread(values, np.full(6, 0.1))
+        held.append(np.diff(norm.cdf([found.new_low, found.new_high], scale=tau)))
+    assert 0.91 < np.mean(held) < 0.99
 
 
 def test_with_equal_errors_it_is_the_plain_mean_and_the_spread_beyond_chance():
@@ -28,7 +50,9 @@ def test_ratios_turned_round_are_summarised_turned_round():
     found = centre_spread(VALUES, ERRORS, scale="log")
     other = centre_spread(1 / VALUES, ERRORS / VALUES**2, scale="log")
     assert other.mean == pytest.approx(1 / found.mean)
-    assert (other.new_low, other.new_high) == pytest.approx((1 / found.new_high, 1 / found.new_low))
+    assert (other.low, other.high) == pytest.approx((1 / found.high, 1 / found.low))
+    ends = 1 / found.new_high, 1 / found.new_low
+    assert (other.new_low, other.new_high) == pytest.approx(ends)
     assert other.tau == pytest.approx(found.tau)
 
 

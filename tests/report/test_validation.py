@@ -106,18 +106,20 @@ def test_the_card_has_counts_and_no_subject(validated):
 
 def test_an_updated_model_without_a_card_says_both(validated, draw_cohort, tmp_path):
     est = copy.copy(validated[0])
-    scores = [
-        {"how": "none", "integrated_brier": 0.2, "difference": 0.0, "standard_error": 0.0},
-        {"how": "level", "integrated_brier": 0.19, "difference": -0.01, "standard_error": 0.002},
+    way = {"integrated_brier": 0.2, "difference": 0.0, "standard_error": 0.0}
+    ways = [
+        {**way, "how": "none", "observed_expected": {"1": 1.5, "2": 1.0}},
+        {**way, "how": "level", "observed_expected": {"1": 1.02, "2": 1.0}},
     ]
     record = {"date": "2026-01-31", "subjects": 1300, "events": {"1": 40, "2": 20}, "how": "level"}
-    est.card_, est.updates_ = {}, [{**record, "scores": scores}]
+    record |= {"asked": "auto", "scores": ways}
+    est.card_, est.updates_ = {}, [record]
     X, y = draw_cohort(300, 2, seed=4)
     found = write_validation(est, X, y, tmp_path / "page.html", horizons=[8.0], thresholds=[0.2])
     page = (tmp_path / "page.html").read_text("utf-8")
     assert "kept no card" in page
-    assert "2026-01-31: level, by 1,300 subjects with 60 events" in page
-    assert "\N{MINUS SIGN}10.00 (2.00)" in page
+    assert "Update of 2026-01-31: level, chosen" in page
+    assert "level (taken)" in page
     by_number = {entry.item.number: entry.found for entry in found.checklist}
     assert by_number["12f"] == ("Updated on 2026-01-31 with 1,300 subjects: level.",)
     assert not len(found.validation.groups)

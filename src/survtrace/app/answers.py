@@ -17,12 +17,19 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from survtrace.app.certainty import Interval, Typicality, intervals, typicalities
+from survtrace.app.certainty import (
+    Interval,
+    Typicality,
+    cuts_of_intervals,
+    intervals,
+    typicalities,
+)
 from survtrace.app.limits import Limits
 from survtrace.app.schema import CovariateSchema
 from survtrace.errors import DataError, DataWarning, row_name, warn
 from survtrace.estimator import SurvTRACE
 from survtrace.explain import attention_rollout
+from survtrace.inference.interval import with_cuts
 from survtrace.inference.times import read_times
 from survtrace.naming import prediction_frame, state_names
 from survtrace.tables.covariates.covariates import Kind, open_table
@@ -100,8 +107,11 @@ class Answers:
         with collected_warnings() as words:
             table = self._table(subjects)
             starts = self._starts(after, len(table))
-            points, mean, deviation = self._states(table, times, starts)
-            interval = intervals(self.est, table, points, starts, level)
+            points = self._points(times, len(table))
+            cuts = cuts_of_intervals(self.est, level)
+            mean, deviation = self._states(table, with_cuts(cuts, points), starts)
+            interval = intervals(self.est, mean, deviation, points, level)
+            mean, deviation = mean[..., len(cuts) :], deviation[..., len(cuts) :]
             typicality = typicalities(self.est, table)
         return Prediction.model_construct(
             times=points.tolist(),
@@ -168,24 +178,24 @@ class Answers:
                 completed = completed.drop(columns=after)
             distinct = list(dict.fromkeys(ahead or times or [self.est.median_event_time_]))
             asked = np.add.outer(starts, distinct) if ahead else distinct
-            _, mean, _ = self._states(completed, asked, self._starts(starts, len(completed)))
+            points = self._points(asked, len(completed))
+            mean, _ = self._states(completed, points, self._starts(starts, len(completed)))
         names = state_names(distinct, self.causes, mark="+" if ahead else "")
         return Scored(pd.concat([text, prediction_frame(text, names, mean)], axis=1), words)
 
-    def _states(
-        self,
-        X: pd.DataFrame,
-        times: Sequence[float] | Array | None,
-        starts: Array | None,
-    ) -> tuple[Array, Array, Array]:
-        """Times; probability of each state, (subject, state, time), and its deviation."""
+    def _points(self, times: Sequence[float] | Array | None, n_subjects: int) -> Array:
+        """Times as an array, unless they are too many for so many subjects."""
         points, _ = read_times(times, self.est.time_grid_, "constant")
         if np.isinf(points).any():
             raise DataError("times must be finite; got infinity. Ask for the end of the grid.")
-        self.limits.check(len(X), points.shape[-1], 1 + len(self.causes))
+        self.limits.check(n_subjects, points.shape[-1], 1 + len(self.causes))
+        return points
+
+    def _states(self, X: pd.DataFrame, points: Array, starts: Array | None) -> tuple[Array, Array]:
+        """Probability of each state, (subject, state, time), and its deviation."""
         mean, deviation = self.predictor.curve(X, "states", points, after=starts, with_std=True)
         assert deviation is not None
-        return points, mean, deviation
+        return mean, deviation
 
     def _starts(self, after: float | Sequence[float] | Array, n_subjects: int) -> Array | None:
         """Until when each subject is known to be event-free; None where that is 0 for all."""

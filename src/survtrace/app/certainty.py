@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from survtrace.errors import DataWarning
 from survtrace.estimator import SurvTRACE
-from survtrace.inference.interval import interval_ends
+from survtrace.inference.interval import ends_of_states
 from survtrace.tables.typicality.typicality import UNLIKE
 
 Array = NDArray[np.float64]
@@ -31,7 +31,7 @@ class Typicality(BaseModel):
     """How usual one subject is among those the estimator learned from.
 
     ``share`` of them are at least as unusual: 0.001 is one in a thousand. ``because`` names the
-    covariates that make a subject ``unlike`` them, the most unusual first.
+    one or two covariates that make a subject ``unlike`` them.
     """
 
     share: float
@@ -39,18 +39,22 @@ class Typicality(BaseModel):
     because: list[str]
 
 
-def intervals(
-    est: SurvTRACE, X: pd.DataFrame, times: Array, after: Array | None, level: float | None
-) -> Interval | None:
-    """Return the intervals of all curves; None where they are not asked for, or not known.
+def cuts_of_intervals(est: SurvTRACE, level: float | None) -> Array:
+    """Return the times at which intervals need the curves; none where there are no intervals."""
+    return est.time_grid_ if level is not None and est.interval_ is not None else np.empty(0)
 
-    As `SurvTRACE.predict_interval` gives them, survival and incidences by one pass.
+
+def intervals(
+    est: SurvTRACE, mean: Array, std: Array, times: Array, level: float | None
+) -> Interval | None:
+    """Return the intervals of all curves, as `SurvTRACE.predict_interval` gives them.
+
+    ``mean`` and ``std`` are those of the states at `cuts_of_intervals` and then the times: one pass
+    gives curves and intervals. None where intervals are not asked for, or not known.
     """
     if level is None or est.interval_ is None:
         return None
-    low, high = interval_ends(
-        est._predictor(), est.interval_, X, est.time_grid_, times, after, level
-    )
+    low, high = ends_of_states(est.interval_, mean, std, est.time_grid_, times, level)
     return Interval.model_construct(
         level=level,
         survival_low=(1 - high[:, 0]).tolist(),

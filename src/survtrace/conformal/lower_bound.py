@@ -71,11 +71,12 @@ class SurvivalLowerBound:
 
     Notes
     -----
-    Split conformal prediction with IPCW weights, as Farina, Tchetgen Tchetgen and Kuchibhotla
-    (2025, arXiv:2501.04615) and Davidov et al. (ICLR 2025) use them for right-censored data, in
-    place of the censoring times of everybody that Candes, Lei and Ren (JRSS B 2023) and Gui et
-    al. (Biometrika 2024) need. A subject whose event at t is seen before its bound is a miss of
-    weight 1 / G(t-). A new subject's bound is as late as these weights and its own leave it:
+    Split conformal prediction with IPCW weights, for right-censored data as in Farina, Tchetgen
+    Tchetgen and Kuchibhotla (2025, arXiv:2501.04615); Candes, Lei and Ren (JRSS B 2023) and Gui
+    et al. (Biometrika 2024) need the censoring times of everybody, also of those with an event.
+    (Other ways for right-censored data: Davidov et al., ICLR 2025; Sesia and Svetnik, 2024,
+    arXiv:2412.09729.) A subject whose event at t is seen before its bound is a miss of weight
+    1 / G(t-). A new subject's bound is as late as these weights and its own leave it:
     ``misses + 1 / G(bound-) <= (1 - level) (n + 1)``. That is conformal risk control
     (Angelopoulos et al., ICLR 2024) of a loss whose expectation is the chance of a miss.
 

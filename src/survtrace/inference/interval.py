@@ -147,14 +147,25 @@ def interval_ends(
     level: float,
 ) -> tuple[Array, Array]:
     """Both ends for any cause and for each, shape (subject, state, time)."""
-    n_cuts = len(cuts)
-    asked = np.append(cuts, points)
-    if points.ndim == 2:
-        asked = np.concatenate([np.tile(cuts, (len(points), 1)), points], axis=1)
-    mean, std = predictor.curve(X, "states", asked, after=after, with_std=True)
+    mean, std = predictor.curve(X, "states", with_cuts(cuts, points), after=after, with_std=True)
     assert std is not None
-    mean[:, 0] = 1 - mean[:, 0]
-    at_cuts, at_times = mean[..., :n_cuts], mean[..., n_cuts:]
+    return ends_of_states(scale, mean, std, cuts, points, level)
+
+
+def with_cuts(cuts: Array, points: Array) -> Array:
+    """Put the cuts before the times that are asked for, as `ends_of_states` needs them."""
+    if points.ndim == 1:
+        return np.append(cuts, points)
+    return np.concatenate([np.tile(cuts, (len(points), 1)), points], axis=1)
+
+
+def ends_of_states(
+    scale: IntervalScale, mean: Array, std: Array, cuts: Array, points: Array, level: float
+) -> tuple[Array, Array]:
+    """Both ends for any cause and for each, from the states at `with_cuts` and their deviation."""
+    n_cuts = len(cuts)
+    incidence = np.concatenate([1 - mean[:, :1], mean[:, 1:]], axis=1)
+    at_cuts, at_times = incidence[..., :n_cuts], incidence[..., n_cuts:]
     bounds = scale.bounds(at_cuts, std[..., :n_cuts], level)
     low, high = (between_cuts(at_times, at_cuts, end, cuts, points) for end in bounds)
     for end in (low, high):  # any cause has struck at least as often as each of them

@@ -1,9 +1,11 @@
 """How much a score differs between centres: random effects by REML, Hartung-Knapp's interval.
 
-A new centre's own value lies around the mean of all centres with a standard deviation of its own,
-so its interval (the prediction interval) is wider than that of the mean. The scale is that on
-which values of centres are nearest to normal: the log of a ratio, the log odds of a concordance
-(Snell, Ensor, Debray, Moons and Riley, 2018).
+A new centre's own value lies around the mean of all centres with the standard deviation between
+centres, so its interval (the prediction interval) is wider than that of the mean. The usual one
+takes that deviation as known, though few centres tell little of it, and holds the new value too
+seldom. So here the deviation comes from its confidence distribution, by Cochran's Q (Nagashima,
+Noma and Furukawa, 2019). The scale is that on which values of centres are nearest to normal: the
+log of a ratio, the log odds of a concordance (Snell, Ensor, Debray, Moons and Riley, 2018).
 """
 
 from __future__ import annotations
@@ -15,12 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import expit, logit
-from scipy.stats import chi2, t
+from scipy.stats import chi2, norm, t
 
 from survtrace.errors import DataError, SettingError
 from survtrace.metrics.inputs import Floats, checked_level
 
 Scale = Literal["identity", "log", "logit"]
+N_QUANTILES = 50
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class CentreSpread:
         Standard deviation between centres beyond chance, on the scale of the analysis (log of a
         ratio, log odds of a share).
     new_low, new_high
-        Interval for the value of a new centre.
+        Interval for the value of a new centre; it counts that tau is estimated.
     statistic, p_value
         Cochran's Q, chi-square with one degree of freedom fewer than centres if all are equal.
     """
@@ -55,12 +58,18 @@ class CentreSpread:
 
 
 def centre_spread(
-    values: ArrayLike, errors: ArrayLike, *, scale: Scale = "identity", level: float = 0.95
+    values: ArrayLike,
+    errors: ArrayLike,
+    *,
+    scale: Scale = "identity",
+    level: float = 0.95,
+    tau_known: bool = False,
 ) -> CentreSpread:
     """Summarise a score over centres, by a model in which each centre has a value of its own.
 
     Centres whose value or error is NaN, or has no finite place on the scale, are left out. R:
-    ``metafor::rma(values, sei = errors, method = "REML", test = "knha")`` and its ``predict``.
+    ``metafor::rma(values, sei = errors, method = "REML", test = "knha")``, and its ``predict`` with
+    ``tau_known``.
 
     Parameters
     ----------
@@ -70,6 +79,9 @@ def centre_spread(
         On which the analysis is done: ``"log"`` for ratios, ``"logit"`` for shares.
     level
         Of both intervals.
+    tau_known
+        Take the standard deviation between centres as known in the interval of a new centre, as
+        metafor does; it is then often too narrow.
 
     Examples
     --------
@@ -92,8 +104,12 @@ def centre_spread(
     error = np.sqrt(weight @ (effect - mean) ** 2 / ((n - 1) * weight.sum()))
     half = t.ppf(reach, n - 1) * error
     new_half = t.ppf(reach, n - 1) * np.sqrt(between + error**2)
+    new = [mean - new_half, mean + new_half]
+    if not tau_known:  # what is not known widens an interval
+        low, high = _new_centre(effect, variance, [1 - reach, reach]).tolist()
+        new = [min(new[0], low), max(new[1], high)]
     statistic, p_value = heterogeneity(effect, variance)
-    ends = [mean, mean - half, mean + half, mean - new_half, mean + new_half]
+    ends = [mean, mean - half, mean + half, *new]
     middle, low, high, new_low, new_high = (float(_back(end, scale)) for end in ends)
     tau = float(np.sqrt(between))
     return CentreSpread(n, middle, low, high, tau, new_low, new_high, statistic, p_value)
@@ -151,6 +167,30 @@ def _reml(effect: Floats, variance: Floats) -> float:
     crossings = np.flatnonzero((slopes[:-1] > 0) & (slopes[1:] <= 0))
     roots = [brentq(slope, grid[i], grid[i + 1], xtol=1e-15, rtol=1e-13) for i in crossings]
     return float(min([0.0, *roots], key=deviance))
+
+
+def _new_centre(effect: Floats, variance: Floats, shares: list[float]) -> Floats:
+    """Quantiles of a new centre's value, over all that is not known.
+
+    Of the true variance between centres, Q is chi-square with one degree of freedom fewer than
+    centres, and it falls as the variance grows. So each quantile of chi-square gives one of the
+    variance: that of which Q is as large, or 0 if there is none. Each is combined with quantiles
+    of the mean (Student's t, with its error by Hartung and Knapp) and of the new centre around it.
+    """
+    n = len(effect)
+    unit = float(np.var(effect, ddof=1) + variance.mean())
+    grid = unit * np.append(0.0, np.geomspace(1e-5, 1e3, 400))
+    weight = 1 / (variance + grid[:, np.newaxis])
+    total = weight.sum(axis=1)
+    mean = weight @ effect / total
+    Q = (weight * (effect - mean[:, np.newaxis]) ** 2).sum(axis=1)
+    even = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
+    between = np.interp(-chi2.ppf(even, n - 1), -Q, grid)
+    error = np.interp(between, grid, np.sqrt(Q / ((n - 1) * total)))
+    middle = np.interp(between, grid, mean)
+    of_mean = np.multiply.outer(error, t.ppf(even, n - 1))[:, :, np.newaxis]
+    of_new = np.multiply.outer(np.sqrt(between), norm.ppf(even))[:, np.newaxis]
+    return np.quantile(middle[:, np.newaxis, np.newaxis] + of_mean + of_new, shares)
 
 
 def _on_scale(values: ArrayLike, errors: ArrayLike, scale: Scale) -> tuple[Floats, Floats]:

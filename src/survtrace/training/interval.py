@@ -65,16 +65,16 @@ def learn_interval(
         simulate(hazard[w].double().cpu().numpy(), entry, end, rng) for w in range(n_worlds)
     ]
     try:
-        members = refit(network, cohort, subjects, plan, settings, outcomes)
+        refitted = refit(network, cohort, subjects, plan, settings, outcomes)
     except (KeyboardInterrupt, TrainingError):
-        members = []
-    if not members:
+        refitted = None
+    if refitted is None:
         warn("fits to simulated outcomes were broken off: predict_interval will not be available.")
         return None
     some = np.sort(rng.permutation(len(subjects.event))[:MOST_SUBJECTS])
     chosen = torch.from_numpy(some).to(network.device)
     others = Batch(*(column[chosen] for column in subjects))
-    again = torch.cat([member_hazards(member, others) for member in members])
+    again = member_hazards(refitted, others)
     truth, found = (log_hazards(h.double().cpu().numpy()) for h in (hazard[:, chosen], again))
     events = torch.bincount(subjects.event, minlength=network.shape.n_causes + 1).tolist()
     return learn_scale(found - truth[:n_worlds], truth, [sum(events[1:]), *events[1:]])
@@ -154,8 +154,8 @@ def refit(
     plan: Plan,
     settings: Any,
     outcomes: list[tuple[Array, NDArray[np.int64]]],
-) -> list[Network]:
-    """Train one member on each of the outcomes, all together; none where that is broken off."""
+) -> Network | None:
+    """Train one member on each of the outcomes, all together; None where that is broken off."""
     n_worlds, n_rows = len(outcomes), len(subjects.event)
     state = np.random.SeedSequence([plan.dropout_seed, 4]).generate_state(n_worlds)
     seeds = [int(seed) for seed in state]
@@ -179,24 +179,11 @@ def refit(
     history, own = History(), replace(plan, seeds=seeds, dropout_seed=seeds[0])
     train(together, source, own, history)
     if history.interrupted:
-        return []
-    members = [_member(together, w) for w in range(n_worlds)]
+        return None
     if settings.recalibrate:
-        for member, world, split, seed in zip(members, worlds, splits, seeds, strict=True):
-            rows = split.training, split.validation
-            source = MemorySource(world, *rows, [seed], plan.batch_size)
-            recalibrate(member, source.learned_from())
-    return members
-
-
-def _member(network: Network, number: int) -> Network:
-    """Take one member out of a network."""
-    member = Network(replace(network.shape, n_members=1)).to(network.device)
-    own = dict(member.named_parameters()) | {"recalibration_factor": member.recalibration_factor}
-    state = network.state_dict()
-    some = {name: state[name][number : number + 1] for name in own}
-    member.load_state_dict({**state, **some})
-    return member.eval()
+        columns = (torch.stack(column) for column in zip(*worlds, strict=True))
+        recalibrate(together, [Batch(*columns)])
+    return together
 
 
 def _with_outcome(subjects: Batch, left: Array, event: NDArray[np.int64], cohort: Cohort) -> Batch:

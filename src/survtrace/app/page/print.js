@@ -7,6 +7,9 @@ import { element } from "./dom.js";
 
 const WIDTH = 440, HEIGHT = 330;
 
+// As on the page: what a figure is, and a number in brackets.
+const words = (level) => "Each figure is a person, counted once, by what happens first."
+  + (level ? ` In brackets: how far each number is uncertain, since the model learned from so many people and no more (${shownTime(100 * level)} % interval).` : "");
 const LIMITS = "What a statistical model learned from one cohort, not what will happen to one person. "
   + "This is no medical device, and not to be used to treat anyone.";
 
@@ -30,6 +33,7 @@ export function sheet({ schema, letter, values, view, causes, states, people, no
       stacked({ width: WIDTH, height: HEIGHT, title: "", begin: view.from, end: view.to, clock: axisName(schema),
         horizon: view.horizon, after: view.after, times: view.times, causes, incidence: view.mean.slice(1),
         say: "Stacked probabilities over time" })),
+    element("p", { class: "words" }, words(level)),
     element("h2", {}, `Probabilities${ends}`),
     element("table", {},
       element("thead", {}, element("tr", {}, element("th", { scope: "col" }, `by ${axisName(schema)}`),

@@ -70,6 +70,7 @@ def update(
 
     require_free_model(out, force=force, inputs=[table, model])
     est = load(model)
+    had_intervals = est.interval_ is not None
     with screen.hushed(quiet), rows_as_in(table):
         X, y = read_scored(est, table, how)
         est.update(X, y, way.value, n_folds=folds, random_state=seed)
@@ -82,6 +83,8 @@ def update(
         title = f"{record['subjects']:,} subjects, each predicted without it"
         screen.show_frame(score_frame(est, record), title=title)
     typer.echo(in_words(record))
+    if had_intervals and est.interval_ is None:
+        typer.echo("Intervals of one patient's incidence are not known after an update.")
     screen.say(f"wrote {out}", quiet=quiet)
 
 

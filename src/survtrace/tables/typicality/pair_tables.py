@@ -15,7 +15,9 @@ MOST_PAIRS = 64  # the most dependent ones; between others nothing is impossible
 MOST_COLUMNS = 256  # among which pairs are looked for
 MOST_SUMS = 2e9  # products of the counts that find them; of more, fewer subjects are counted
 COARSE_BINS = 4  # by which they are found in a wide table
-CLEARLY = 3.0  # standard errors by which a pair depends
+# Standard errors by which a pair depends: so many that hardly any is chosen by chance. Pairs are
+# chosen by the very subjects that are then judged, who would look too usual.
+CLEARLY = 6.0
 PRIOR = 1.0  # subjects added to each count, so that a cell of few says little
 
 

@@ -8,20 +8,21 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 N_KNOTS = 64
 FARTHEST = 46.0  # minus the logarithm of the smallest share: one in 10^20
+TAIL_KNOTS = np.linspace(0.02, 1, 25) ** 1.5  # evenly would miss where it bends most
 SHORTEST_TAIL = 0.1
 
 
 def learn_shares(values: Array) -> Array:
     """Compute knots of a curve from a value to minus the log share that reaches it, (2, knot).
 
-    It follows the shares that were found down to those of some ten subjects, and from there an
-    exponential distribution with their mean.
+    It follows the shares that were found down to those of some ten subjects, and from there what
+    the next one is expected to have if they are exponentially distributed.
 
     Examples
     --------
     >>> knots = learn_shares(np.random.default_rng(0).exponential(size=5_000))
     >>> np.exp(-minus_log_share(knots, np.array([0.0, 1.0, 7.0]))).round(4).tolist()
-    [1.0, 0.3768, 0.0013]
+    [1.0, 0.3768, 0.0014]
     """
     values = np.sort(values)
     n = len(values)
@@ -36,9 +37,12 @@ def learn_shares(values: Array) -> Array:
     tail_level = -np.log(max(len(beyond), 1) / (n + 1))
     if level[-1] < tail_level:  # many have the last value: those beyond it are fewer
         x, level = np.append(x, start + 1e-6 * mean), np.append(level, tail_level)
-    end = x[-1] + mean * (FARTHEST - level[-1])
-    knots = np.stack([np.append(x, end), np.append(level, FARTHEST)])
-    return np.pad(knots, ((0, 0), (0, N_KNOTS + 2 - knots.shape[1])), "edge")
+    further = (FARTHEST - level[-1]) * TAIL_KNOTS
+    # The mean of k excesses is itself uncertain, which makes the tail of the next one longer.
+    k = max(len(beyond), 1)
+    tail = x[-1] + mean * k * np.expm1(further / k)
+    knots = np.stack([np.append(x, tail), np.append(level, level[-1] + further)])
+    return np.pad(knots, ((0, 0), (0, N_KNOTS + 1 + len(further) - knots.shape[1])), "edge")
 
 
 def minus_log_share(knots: Array, values: Array) -> Array:
