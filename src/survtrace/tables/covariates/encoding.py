@@ -6,26 +6,22 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from survtrace.errors import DataWarning, warn
-from survtrace.tables.covariates.columns import (
-    Column,
-    Levels,
-    plain_text,
-    read_column,
-    read_columns,
-)
-from survtrace.tables.covariates.covariates import Covariate, Kind, select_columns
+from survtrace.tables.covariates.covariate import Covariate, Kind
 from survtrace.tables.covariates.magnitude import is_within_reach, require_within_reach
 from survtrace.tables.covariates.missing import LEVELS, MARKERS
 from survtrace.tables.covariates.summary import Counts, Summary, nearest_quantiles, summarise
+from survtrace.tables.covariates.values import Column, Levels, plain_text
 from survtrace.tables.tasks import MANY_ROWS, Run, map_in_order, one_by_one, row_blocks
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    from scipy import sparse
 
 MISSING, UNSEEN = 0, 1
 SAVED = ("mean", "deviation", "low", "typical", "high", "levels")
@@ -40,6 +36,8 @@ class Encoded(NamedTuple):
 
     def design(self, n_rows: int) -> sparse.csr_matrix:
         """Make the matrix for linear models: one column per row of the embedding table."""
+        from scipy import sparse
+
         n, n_tokens = self.rows.shape
         starts = np.arange(0, n * n_tokens + 1, n_tokens)
         return sparse.csr_matrix(
@@ -151,6 +149,10 @@ class Encoding:
         ``first_row`` is what errors call the first row, if the table is a chunk of another; ``run``
         may run the parts of a large table in threads.
         """
+        # Here, since they need pandas and narwhals: columns that were read are encoded without.
+        from survtrace.tables.covariates.columns import read_columns
+        from survtrace.tables.covariates.covariates import select_columns
+
         table = select_columns(table, self.covariates, self.left_out)
         run = run if len(table) > MANY_ROWS else one_by_one
         columns = read_columns(table, self.covariates, first_row, run)
@@ -254,6 +256,8 @@ def learn_encoding(
     >>> encoding.encode(table).values.tolist()
     [[-1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
     """
+    from survtrace.tables.covariates.columns import read_column
+
     columns = [read_column(table, covariate) for covariate in covariates]
     numerical = [column for column in columns if not isinstance(column, Levels)]
     summaries, copies = [summarise(column) for column in columns], find_copies(covariates, columns)

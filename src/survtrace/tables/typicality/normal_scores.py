@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from survtrace.tables.covariates.encoding import MISSING, UNSEEN, Categories, Encoded, Encoding
 
@@ -91,7 +90,7 @@ def learn_normal_scores(encoding: Encoding, encoded: Encoded, n_bins: int) -> No
         np.array([np.pad(curve[k], (0, length - len(curve[k])), "edge") for curve in curves])
         for k in (0, 1)
     )
-    edges = ndtri(np.arange(1, n_bins) / n_bins)
+    edges = _normal_quantiles(np.arange(1, n_bins) / n_bins)
     return NormalScores(knots, scores, rarity, bins, edges)
 
 
@@ -115,7 +114,9 @@ def level_rarity(counts: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
     unseen = (np.count_nonzero(counts == 1) + 1) / (n + 2)
     chance = np.where(by_count > 0, at_most / max(n, 1), unseen)[of_level]
     # A level that was met is no more unusual than one that never was.
-    rarity = np.maximum(-ndtri(np.clip(np.maximum(chance, 1 / (n + 2)) / 2, 0, 0.5)), 0.0)
+    rarity = np.maximum(
+        -_normal_quantiles(np.clip(np.maximum(chance, 1 / (n + 2)) / 2, 0, 0.5)), 0.0
+    )
     rarity[MISSING] = 0.0  # of what is not known nothing can be unusual
     bins = np.full(len(counts), NO_BIN)
     met = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
@@ -152,8 +153,16 @@ def number_curve(values: Array) -> tuple[Array, Array]:
     above, above_chance = _tail(values[values > high] - high, n, shortest)
     below, below_chance = _tail(low - values[values < low], n, shortest)
     knots = np.concatenate([(low - below)[::-1], x, high + above])
-    scores = np.concatenate([ndtri(below_chance)[::-1], ndtri(chance), -ndtri(above_chance)])
+    below_score, score, above_score = map(_normal_quantiles, (below_chance, chance, above_chance))
+    scores = np.concatenate([below_score[::-1], score, -above_score])
     return knots, np.maximum.accumulate(scores)
+
+
+def _normal_quantiles(chance: Array) -> Array:
+    from scipy.special import ndtri  # here: what was learned is read without scipy
+
+    quantiles: Array = ndtri(chance)
+    return quantiles
 
 
 def _tail(excess: Array, n: int, shortest: float) -> tuple[Array, Array]:
