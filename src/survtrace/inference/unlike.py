@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from math import lgamma
 
 import numpy as np
@@ -96,6 +97,7 @@ def require_typicality(typicality: Typicality | None) -> Typicality:
     return typicality
 
 
+@lru_cache(maxsize=1024)
 def most_by_chance(n: int, n_learned: int) -> int:
     """Count how many of n subjects may be unlike in all but one in a hundred tables.
 

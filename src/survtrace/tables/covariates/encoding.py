@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -96,18 +97,27 @@ class Categories:
         >>> Categories(("f", "m")).rows_of(["m", "F ", "x", "unknown"]).tolist()
         [3, 2, 1, 0, 0]
         """
-        codes = {level: number + self.n_silent for number, level in enumerate(self.levels)}
-        row_of_text = [codes.get(text, UNSEEN) for text in texts]
+        rows = self._rows
+        row_of_text = [rows.get(text, UNSEEN) for text in texts]
         if UNSEEN in row_of_text:
-            n_alike = Counter(plain_text(level) for level in self.levels)
-            by_plain_text = {plain_text(level): row for level, row in codes.items()}
-            alike = dict.fromkeys(MISSING_TEXTS, MISSING)
-            alike |= {text: row for text, row in by_plain_text.items() if n_alike[text] == 1}
+            alike = self._rows_alike
             row_of_text = [
                 alike.get(plain_text(text), UNSEEN) if row == UNSEEN else row
                 for text, row in zip(texts, row_of_text, strict=True)
             ]
         return np.array([*row_of_text, MISSING], dtype=np.int32)
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {level: number + self.n_silent for number, level in enumerate(self.levels)}
+
+    @cached_property
+    def _rows_alike(self) -> dict[str, int]:
+        """Map texts without case and spaces to the only level they can be, or to missing."""
+        n_alike = Counter(plain_text(level) for level in self.levels)
+        by_plain_text = {plain_text(level): row for level, row in self._rows.items()}
+        alike = dict.fromkeys(MISSING_TEXTS, MISSING)
+        return alike | {text: row for text, row in by_plain_text.items() if n_alike[text] == 1}
 
 
 @dataclass(frozen=True)
@@ -127,10 +137,15 @@ class Encoding:
         """Return the names of the covariates, in token order."""
         return np.array([covariate.name for covariate in self.covariates], dtype=object)
 
-    @property
+    @cached_property
     def first_rows(self) -> NDArray[np.int64]:
         """Return where each covariate's block of the embedding table begins and the last ends."""
         return np.cumsum([0, *(column.n_rows for column in self.columns)])
+
+    @cached_property
+    def numerical(self) -> NDArray[np.intp]:
+        """Return the places of the numerical covariates."""
+        return np.flatnonzero([isinstance(column, Scale) for column in self.columns])
 
     @property
     def silent_rows(self) -> tuple[int, ...]:

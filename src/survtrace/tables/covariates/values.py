@@ -53,6 +53,8 @@ def checked_numbers(
 
 def _require_possible(values: NDArray[np.float64], covariate: Covariate, first_row: int) -> None:
     """Refuse numbers that the data dictionary says to be impossible."""
+    if covariate.low is None and covariate.high is None:
+        return
     low = -np.inf if covariate.low is None else covariate.low
     high = np.inf if covariate.high is None else covariate.high
     bad = (values < low) | (values > high)
