@@ -17,7 +17,7 @@ from survtrace.tables.covariates.covariate import (
 )
 from survtrace.tables.covariates.distinct_values import factorise, is_missing
 from survtrace.tables.covariates.encoding import Encoded, Encoding
-from survtrace.tables.covariates.magnitude import require_magnitude
+from survtrace.tables.covariates.magnitude import LARGEST, require_magnitude
 from survtrace.tables.covariates.real_numbers import (
     complex_numbers,
     dense_array,
@@ -125,6 +125,8 @@ def read_column(values: Any, covariate: Covariate) -> Column:
         if numbers is None:
             found = _factorised(values, covariate.name)
             numbers = numbers_in_text(*found, covariate)
+        if _is_usual(numbers, covariate):
+            return numbers
         numbers = checked_numbers(numbers, covariate)
     except OverflowError:  # a whole number that no float can hold: infinite, to be refused
         limit = sys.float_info.max
@@ -132,6 +134,12 @@ def read_column(values: Any, covariate: Covariate) -> Column:
         numbers = np.where(too_large, np.inf, 0.0)
     require_magnitude(numbers, covariate.name)
     return numbers
+
+
+def _is_usual(numbers: NDArray[np.float64], covariate: Covariate) -> bool:
+    """Check by one step that there is nothing to refuse or to mark as missing."""
+    is_plain = not covariate.missing and covariate.low is None and covariate.high is None
+    return bool(is_plain and np.fmax.reduce(np.abs(numbers), initial=0.0) <= LARGEST)
 
 
 def _as_floats(values: NDArray[Any] | list[Any], name: str) -> NDArray[np.float64] | None:

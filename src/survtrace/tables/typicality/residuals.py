@@ -107,7 +107,9 @@ def _centred(
 ) -> Array:
     """Compute each dimension of some subjects, NaN where missing."""
     values: Array = scores.normal[:, column]
-    of_level = np.flatnonzero(~np.isin(column, encoding.numerical))
+    is_number = np.zeros(len(encoding.columns), dtype=np.bool_)
+    is_number[encoding.numerical] = True
+    of_level = np.flatnonzero(~is_number[column])
     if len(of_level):
         j = column[of_level]
         rows = encoded.rows[:, j]
