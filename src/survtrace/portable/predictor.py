@@ -122,10 +122,9 @@ class Predictor:
     def _chunks(self, n_subjects: int, n_points: int) -> Iterator[slice]:
         """Cut subjects into chunks whose largest array is not too large."""
         network = self.network
-        n_tokens = network.bias.shape[2]
-        _, n_causes, _, n_intervals = network.outer.weight.shape[0], *network.outer.weight.shape[1:]
-        widest = n_tokens * network.layers[0].read.bias.shape[-1] if network.layers else 1
-        most = max(widest, n_causes * max(n_points, n_intervals), n_tokens)
+        _, n_causes, hidden, n_intervals = network.outer.weight.shape
+        _, _, n_tokens, width = network.bias.shape
+        most = max(n_tokens * max(hidden, 3 * width), n_causes * max(n_points, n_intervals, hidden))
         size = max(1, MOST_NUMBERS // (network.n_members * most))
         for first in range(0, n_subjects, size):
             yield slice(first, min(first + size, n_subjects))
