@@ -245,3 +245,11 @@ def test_rows_learned_from_are_warned_of(fitted_three, three_causes):
 def test_what_cannot_be_grouped_or_scored_is_refused(settings, message):
     with pytest.raises(DataError, match=message):
         validate(EST, X[["x", "sex"]], Y, **{**SETTINGS, **settings})
+
+
+def test_where_nothing_can_be_scored_it_is_refused_with_the_way_out():
+    entry = np.linspace(50, 80, len(X))
+    by_age = Y.assign(entry=entry, duration=entry + Y["duration"])
+    with pytest.raises(DataError, match=r"nothing can be scored here.*landmark=s\.") as refused:
+        validate(EST, X.drop(columns="hospital"), by_age, horizons=[75.0])
+    assert refused.value.in_command.endswith("Say --landmark TIME.")

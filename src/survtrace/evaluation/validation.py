@@ -189,6 +189,7 @@ def validate(
     )
     levels = None if thresholds is None else read_thresholds(thresholds)
     frames = _frames(outcome, incidence, tuple(est.causes_), chosen, groups, levels)
+    _require_some(frames["scores"])
     name = centre if centre is None or isinstance(centre, str) else "centre"
     spread = _spread(frames["groups"], name)
     return Validation(
@@ -235,6 +236,16 @@ def _frames(
     return {name: pd.DataFrame(found, columns=COLUMNS[name]) for name, found in rows.items()}
 
 
+def _require_some(scores: pd.DataFrame) -> None:
+    """Refuse what no score can be found of: a page of dashes would look like a result."""
+    if scores["value"].isna().all():
+        why = f"nothing can be scored here: {scores['note'].iloc[0]}"
+        raise DataError(
+            f"{why} A validation does so with landmark=s.",
+            in_command=f"{why.partition(' Score those')[0]} Say --landmark TIME.",
+        )
+
+
 def _each(
     outcome: Outcome, incidence: Floats, causes: Sequence[Any], horizons: Floats
 ) -> Iterator[Asked]:
@@ -274,7 +285,9 @@ def _counts(asked: Asked) -> dict[str, int]:
 
 
 def _tenths(asked: Asked) -> list[dict[str, float]]:
-    curve, _ = noted(calibration_curve, asked)  # an early end of follow-up is noted with scores
+    curve, _ = noted(calibration_curve, asked)  # why there is none is noted with scores
+    if curve is None:
+        return []
     columns = (curve.predicted, curve.observed, curve.low, curve.high, curve.size)
     names = ("predicted", "observed", "low", "high", "n")
     return [dict(zip(names, group, strict=True)) for group in zip(*columns, strict=True)]

@@ -237,9 +237,10 @@ def _between_centres(known: Known) -> list[str]:
     texts = [
         f"{known.names.cause(row.cause)} by {known.names.time(f'{row.horizon:g}')}: O/E in a new "
         f"centre {row.new_low:.2f} to {row.new_high:.2f} ({row.n_centres} centres)."
-        for row in spread[spread["score"] == "O/E"].itertuples()
+        for row in spread[spread["score"] == "O/E"].dropna(subset="new_low").itertuples()
     ]
-    return texts or ["Not examined."]
+    few = "" if known.validation.centre is None else " Fewer than two centres could be scored."
+    return texts or [f"Not examined.{few}"]
 
 
 def _poor_input(known: Known) -> list[str]:

@@ -113,7 +113,7 @@ def validate(
         return
     _show(found)
     # The page tells them, too; but who reads only the screen must not miss wrong units.
-    for text in (*found.alerts, *found.remarks):
+    for text in (*found.alerts, *found.remarks, *_why_not_scored(validation.scores)):
         screen.say(f"warning: {text}" if text in found.alerts else f"note: {text}", quiet=quiet)
     screen.say(f"wrote {out}", quiet=quiet)
     topics = [str(entry.topic) for entry in found.checklist if entry.is_open]
@@ -125,7 +125,11 @@ def validate(
 def _show(found: ValidationSummary) -> None:
     """Print scores of everybody, of groups at the middle horizon, and over centres."""
     validation, names = found.validation, found.names
-    title = f"Validation on {found.cohort.n_subjects:,} subjects, with 95 % intervals"
+    who = f"{validation.counts['n'].iloc[0]:,} subjects"
+    if validation.landmark is not None:
+        when = names.time(f"{validation.landmark:.4g}")
+        who += f" under observation at {when}, of {found.cohort.n_subjects:,}"
+    title = f"Validation on {who}, with 95 % intervals"
     scores = _side_by_side(validation.scores, names, ["cause", "horizon"], SHOWN)
     screen.show_frame(scores, title=title)
     middle = found.middle_horizon
@@ -138,6 +142,15 @@ def _show(found: ValidationSummary) -> None:
     spread = validation.spread[validation.spread["score"].isin(OF_GROUPS)]
     if len(spread):
         screen.show_frame(_over_centres(spread, names), title="Over centres")
+
+
+def _why_not_scored(scores: pd.DataFrame) -> list[str]:
+    """Say why scores of everybody that the screen shows are missing, each reason once."""
+    missing = scores[scores["score"].isin(SHOWN) & scores["value"].isna() & (scores["note"] != "")]
+    return [
+        f"{', '.join(dict.fromkeys(rows['score']))} not shown for some cause and horizon: {note}"
+        for note, rows in missing.groupby("note", sort=False)
+    ]
 
 
 def _side_by_side(
