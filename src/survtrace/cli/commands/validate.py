@@ -175,9 +175,7 @@ def _over_centres(spread: pd.DataFrame, names: Names) -> pd.DataFrame:
             "score": row.score,
             "centres": row.n_centres,
             "mean": _with_interval(row.mean, row.low, row.high),
-            "in a new centre": "-"
-            if isnan(row.new_low)
-            else f"{row.new_low:.2f}..{row.new_high:.2f}",
+            "in a new centre": _span(row.new_low, row.new_high),
         }
         for row in spread.itertuples()
     ]
@@ -192,7 +190,11 @@ def _cell(row: Any) -> str:
     return _with_interval(row.value, row.low, row.high)
 
 
-def _with_interval(value: float, low: float, high: float) -> str:
+def _span(low: Any, high: Any) -> str:
+    return "-" if isnan(low) else f"{low:.2f}..{high:.2f}"
+
+
+def _with_interval(value: Any, low: Any, high: Any) -> str:
     if isnan(value):
         return "-"
-    return f"{value:.2f}" if isnan(low) else f"{value:.2f} ({low:.2f}..{high:.2f})"
+    return f"{value:.2f}" if isnan(low) else f"{value:.2f} ({_span(low, high)})"
