@@ -157,7 +157,8 @@ def plot_decision_curve(
     tops += [] if treat_all is None else [np.asarray(treat_all)]
     top = 1.08 * max(float(np.nanmax(np.concatenate([t.ravel() for t in tops]))), 1e-3)
     bottom = min(float(np.nanmin(curves)), 0.0)
-    ax.set_ylim(max(bottom - 0.1 * top, -top), top)  # treating all falls without end
+    # Treating all falls without end and may leave the picture; a prediction that does harm may not.
+    ax.set_ylim(bottom - 0.1 * (top - bottom), top)
     ax.set_xlim(places[0], places[-1] if len(places) > 1 else 1)
     ax.set(xlabel="threshold: predicted incidence from which on one treats", title=title)
     ax.set_ylabel("net benefit per subject")
