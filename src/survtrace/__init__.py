@@ -13,6 +13,7 @@ from survtrace.errors import (
     SettingError,
     SurvtraceError,
     TrainingError,
+    UnlikePatientsWarning,
 )
 
 # OpenMP reads it when torch is loaded. Threads that spin while they wait take the processor from
@@ -37,6 +38,7 @@ __all__ = [
     "SurvTRACE",
     "SurvtraceError",
     "TrainingError",
+    "UnlikePatientsWarning",
     "landmark",
     "load",
     "to_start_stop",

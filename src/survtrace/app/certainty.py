@@ -31,7 +31,7 @@ class Typicality(BaseModel):
     """How usual one subject is among those the estimator learned from.
 
     ``share`` of them are at least as unusual: 0.001 is one in a thousand. ``because`` names the
-    one or two covariates that make a subject ``unlike`` them, in the order of the columns.
+    one or two covariates that make a subject ``unlike`` them.
     """
 
     share: float
