@@ -299,7 +299,7 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
             # truth there is not known: fits to simulated outcomes do not tell what an old model
             # gets wrong at a new place.
             self.censoring_: CensoringSurvival = censoring_survival(local.outcome)
-            self.interval_ = None  # how far predictions are off has been measured before the update
+            self.interval_ = None
         if updated.record["how"] in TRAINED:  # else it has learned from the old patients alone
             self.typicality_ = learn_typicality(local.cohort(self.validation_fraction, [0, 1]))
         self.network_: Network = updated.network

@@ -88,6 +88,8 @@ def _fitted(names: Names) -> str:
 
 def _updated(updates: list[dict[str, Any]]) -> str:
     texts = [
-        f"on {each['date']} with {each['subjects']:,} subjects ({each['how']})" for each in updates
+        f"on {each['date']} with {each['subjects']:,} subjects "
+        f"({'nothing changed' if each['how'] == 'none' else each['how']})"
+        for each in updates
     ]
     return f"{listed(texts).capitalize()}." if texts else ""

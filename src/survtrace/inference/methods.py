@@ -311,7 +311,7 @@ class CurveMethods:
 
         It says how far the prediction may be from what an endless number of such patients would
         show; not when one of them has an event. On simulated cohorts like those of
-        docs/guides/uncertainty.md it holds the truth about as often as it says, over all subjects;
+        docs/results.md it holds the truth about as often as it says, over all subjects;
         of a subject unlike those learned from (`typicality`) it may be too narrow.
 
         Parameters

@@ -150,7 +150,8 @@ def _updates(known: Known) -> list[str]:
     if not updates:
         return ["The model was not updated."]
     return [
-        f"Updated on {each['date']} with {each['subjects']:,} subjects: {each['how']}."
+        f"Updated on {each['date']} with {each['subjects']:,} subjects: "
+        f"{'nothing was changed' if each['how'] == 'none' else each['how']}."
         for each in updates
     ]
 
