@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -96,20 +97,24 @@ def validate(
     asked: dict[str, Any] = {"by": columns or None, "centre": centre, "landmark": landmark}
     asked["horizons"] = None if horizon is None else read_numbers(horizon, "--horizon")
     asked["thresholds"] = None if thresholds is None else read_numbers(thresholds, "--thresholds")
-    est, told = load(model), read_about(about)
+    est, said = load(model), read_about(about)
     with screen.hushed(quiet), rows_as_in(table):
         warn_of_interrupted(est)
         kept = [*columns, *([] if centre is None else [centre])]
         X, y = read_scored(est, table, how, keep=kept)
-        found = write_validation(est, X, y, out, title=title, about=told, **asked)
+        found = write_validation(est, X, y, out, title=title, about=said, **asked)
     validation = found.validation
     if json:
         frames = ("counts", "scores", "groups", "differences", "spread", "decisions")
         tables = {name: screen.records(getattr(validation, name)) for name in frames}
         open_topics = [entry.topic for entry in found.checklist if entry.is_open]
-        screen.show_json({**tables, "open": open_topics, "out": str(out)})
+        told = {"alerts": found.alerts, "remarks": found.remarks, "open": open_topics}
+        screen.show_json({**tables, **told, "out": str(out)})
         return
     _show(found)
+    # The page tells them, too; but who reads only the screen must not miss wrong units.
+    for text in (*found.alerts, *found.remarks):
+        screen.say(f"warning: {text}" if text in found.alerts else f"note: {text}", quiet=quiet)
     screen.say(f"wrote {out}", quiet=quiet)
     topics = [str(entry.topic) for entry in found.checklist if entry.is_open]
     if topics:
@@ -156,8 +161,10 @@ def _over_centres(spread: pd.DataFrame, names: Names) -> pd.DataFrame:
             "horizon": names.time(f"{row.horizon:.4g}"),
             "score": row.score,
             "centres": row.n_centres,
-            "mean": f"{row.mean:.2f} ({row.low:.2f}..{row.high:.2f})",
-            "in a new centre": f"{row.new_low:.2f}..{row.new_high:.2f}",
+            "mean": _with_interval(row.mean, row.low, row.high),
+            "in a new centre": "-"
+            if isnan(row.new_low)
+            else f"{row.new_low:.2f}..{row.new_high:.2f}",
         }
         for row in spread.itertuples()
     ]
@@ -167,8 +174,12 @@ def _over_centres(spread: pd.DataFrame, names: Names) -> pd.DataFrame:
 
 
 def _cell(row: Any) -> str:
-    if row.value != row.value:
-        return "-"
-    if row.score in AS_SHARES:
+    if row.score in AS_SHARES and not isnan(row.value):
         return f"{row.value:.1%}"
-    return f"{row.value:.2f} ({row.low:.2f}..{row.high:.2f})"
+    return _with_interval(row.value, row.low, row.high)
+
+
+def _with_interval(value: float, low: float, high: float) -> str:
+    if isnan(value):
+        return "-"
+    return f"{value:.2f}" if isnan(low) else f"{value:.2f} ({low:.2f}..{high:.2f})"
