@@ -157,16 +157,16 @@ def _side_by_side(
 def _over_centres(spread: pd.DataFrame, names: Names) -> pd.DataFrame:
     rows = [
         {
-            "cause": names.cause(row.cause),
-            "horizon": names.time(f"{row.horizon:.4g}"),
-            "score": row.score,
-            "centres": row.n_centres,
-            "mean": _with_interval(row.mean, row.low, row.high),
+            "cause": names.cause(row["cause"]),
+            "horizon": names.time(f"{row['horizon']:.4g}"),
+            "score": row["score"],
+            "centres": row["n_centres"],
+            "mean": _with_interval(row["mean"], row["low"], row["high"]),
             "in a new centre": "-"
-            if isnan(row.new_low)
-            else f"{row.new_low:.2f}..{row.new_high:.2f}",
+            if isnan(row["new_low"])
+            else f"{row['new_low']:.2f}..{row['new_high']:.2f}",
         }
-        for row in spread.itertuples()
+        for row in spread.to_dict(orient="records")
     ]
     import pandas as pd
 
