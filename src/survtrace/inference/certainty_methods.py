@@ -72,8 +72,10 @@ class CertaintyMethods(CurveMethods):
 
         It says how far the prediction may be from what an endless number of such patients would
         show; not when one of them has an event. On simulated cohorts like those of
-        docs/results.md it holds the truth about as often as it says, over all subjects;
-        of a subject unlike those learned from (`typicality`) it may be too narrow.
+        docs/results.md it holds the truth about as often as it says, over all subjects. It may be
+        too narrow of a subject unlike those learned from (`typicality`), and with
+        ``conditional_after``, the more so the later that is: errors are learned of curves from 0
+        on.
 
         Parameters
         ----------
