@@ -1,3 +1,5 @@
+"""Scores over centres: their mean, their spread beyond chance, and what a new centre will have."""
+
 import numpy as np
 import pytest
 from scipy.stats import norm

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from survtrace.naming import Names
+from survtrace.naming import Names, capital
 
 NONE, SPACE, MINUS = "\N{EN DASH}", "\N{NO-BREAK SPACE}", "\N{MINUS SIGN}"
 
@@ -106,6 +106,7 @@ def environment(names: Names) -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {
+        "capital": capital,
         "cause": names.cause,
         "covariate": names.covariate,
         "interval": interval,

@@ -170,14 +170,14 @@ def _side_by_side(
 def _over_centres(spread: pd.DataFrame, names: Names) -> pd.DataFrame:
     rows = [
         {
-            "cause": names.cause(row.cause),
-            "horizon": names.time(f"{row.horizon:.4g}"),
-            "score": row.score,
-            "centres": row.n_centres,
-            "mean": _with_interval(row.mean, row.low, row.high),
-            "in a new centre": _span(row.new_low, row.new_high),
+            "cause": names.cause(row["cause"]),
+            "horizon": names.time(f"{row['horizon']:.4g}"),
+            "score": row["score"],
+            "centres": row["n_centres"],
+            "mean": _with_interval(row["mean"], row["low"], row["high"]),
+            "in a new centre": _span(row["new_low"], row["new_high"]),
         }
-        for row in spread.itertuples()
+        for row in spread.to_dict(orient="records")
     ]
     import pandas as pd
 
