@@ -239,10 +239,13 @@ def _frames(
 def _require_some(scores: pd.DataFrame) -> None:
     """Refuse what no score can be found of: a page of dashes would look like a result."""
     if scores["value"].isna().all():
-        why = f"nothing can be scored here: {scores['note'].iloc[0]}"
+        rule, late, way_out = str(scores["note"].iloc[0]).partition(" Score those at risk")
+        rule = f"nothing can be scored here: {rule}"
+        if not late:
+            raise DataError(rule)
         raise DataError(
-            f"{why} A validation does so with landmark=s.",
-            in_command=f"{why.partition(' Score those')[0]} Say --landmark TIME.",
+            f"{rule}{late}{way_out} A validation does so with landmark=s.",
+            in_command=f"{rule} Say --landmark TIME.",
         )
 
 
