@@ -195,6 +195,12 @@ def test_every_frame_has_its_columns_also_without_groups():
     assert len(alone.groups) == len(alone.spread) == len(alone.differences) == 0
 
 
+def test_durations_in_another_unit_are_asked_about():
+    in_weeks = Y.assign(duration=Y["duration"] * 52)
+    with pytest.warns(DataWarning, match="times the events that the model expects. Are durations"):
+        validate(EST, X[["x", "sex"]], in_weeks, horizons=[20.0], thresholds=[0.1])
+
+
 def test_at_a_landmark_those_under_observation_are_scored_from_it_on(found):
     later = validate(EST, X[["x", "sex"]], Y, horizons=[3.0], landmark=2.0, by="sex")
     there = (Y["duration"] > 2.0).to_numpy()
