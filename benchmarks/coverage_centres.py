@@ -52,12 +52,15 @@ def ratio_of(x: Any, factor: float) -> float:
 
 
 def one(n_centres: int, spread: float, repeat: int) -> Any:
-    """The spread between centres, and the p-value of the test that there is none."""
+    """The spread between centres, also with tau taken as known, and the test that there is none."""
     rng = np.random.default_rng([5, repeat])
     factors = np.exp(spread * rng.normal(size=n_centres))
     ratios = [scored(factor, rng) for factor in factors]
     errors = [ratio.standard_error for ratio in ratios]
-    return centre_spread(ratios, errors, scale="log"), difference_test(ratios, errors, scale="log")
+    spreads = [
+        centre_spread(ratios, errors, scale="log", tau_known=known) for known in (False, True)
+    ]
+    return *spreads, difference_test(ratios, errors, scale="log")
 
 
 def scored(factor: float, rng: np.random.Generator) -> Any:
@@ -71,16 +74,21 @@ def scored(factor: float, rng: np.random.Generator) -> Any:
 
 
 def summarised(rows: list[Any], mean: float, truths: Any) -> dict[str, float]:
-    holds = [spread.low <= mean <= spread.high for spread, _ in rows]
-    new = [((spread.new_low <= truths) & (truths <= spread.new_high)).mean() for spread, _ in rows]
+    spreads, of_known_tau, tests = zip(*rows, strict=True)
     found = {
-        "mean held": np.mean(holds),
-        "new centre held": np.mean(new),
+        "mean held": np.mean([spread.low <= mean <= spread.high for spread in spreads]),
+        "new centre held": new_centre_held(spreads, truths),
+        "new centre held, tau known": new_centre_held(of_known_tau, truths),
         "true tau": np.log(truths).std(),
-        "mean tau": np.mean([spread.tau for spread, _ in rows]),
-        "difference found": np.mean([test[2] < 0.05 for _, test in rows]),
+        "mean tau": np.mean([spread.tau for spread in spreads]),
+        "difference found": np.mean([test[2] < 0.05 for test in tests]),
     }
     return {name: round(float(value), 4) for name, value in found.items()}
+
+
+def new_centre_held(spreads: Any, truths: Any) -> Any:
+    """How often the intervals of a new centre hold the value of one."""
+    return np.mean([((s.new_low <= truths) & (truths <= s.new_high)).mean() for s in spreads])
 
 
 if __name__ == "__main__":

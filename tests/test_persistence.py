@@ -9,7 +9,7 @@ import pytest
 import safetensors.torch
 import torch
 
-from survtrace import SavedFileError, SurvTRACE, load
+from survtrace import DataError, SavedFileError, SettingError, SurvTRACE, load
 from survtrace.evaluation import evaluate
 
 NOTE, TENSORS = "estimator.json", "tensors.safetensors"
@@ -97,6 +97,29 @@ def test_a_folder_from_before_entries_were_known_is_one_of_an_ordinary_table(sav
     (saved / NOTE).write_text(json.dumps(note))
     loaded = load(saved)
     assert (loaded.entry_, loaded.has_start_stop_, loaded.time_name_) == (None, False, None)
+
+
+def test_a_folder_from_before_certainty_and_updates_predicts_and_says_what_it_lacks(
+    saved, fitted_three, three_causes
+):
+    note = json.loads((saved / NOTE).read_text())
+    for name in ("interval", "updates"):
+        del note[name]
+    for name in ("intervals", "about"):
+        del note["settings"][name]
+    tensors = safetensors.torch.load_file(saved / TENSORS)
+    kept = {name: t for name, t in tensors.items() if not name.startswith("typicality.")}
+    assert len(kept) < len(tensors)
+    safetensors.torch.save_file(kept, saved / TENSORS)
+    note["tensors_sha256"] = hashlib.sha256((saved / TENSORS).read_bytes()).hexdigest()
+    (saved / NOTE).write_text(json.dumps(note))
+    loaded, X = load(saved), three_causes[0]
+    np.testing.assert_array_equal(loaded.predict(X), fitted_three.predict(X))
+    assert (loaded.interval_, loaded.typicality_, loaded.updates_) == (None, None, [])
+    with pytest.raises(SettingError, match="Fit it again"):
+        loaded.predict_interval(X)
+    with pytest.raises(DataError, match="saved by an earlier version"):
+        loaded.typicality(X)
 
 
 def test_saving_again_writes_the_same_files(saved, tmp_path):

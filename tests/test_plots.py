@@ -356,6 +356,20 @@ def test_a_second_calibration_curve_has_another_colour_and_other_dashes():
     assert ax.get_xlim()[1] >= 0.6
 
 
+def test_numbers_of_a_wide_ratio_axis_do_not_touch():
+    rows = {"value": [1.2, 1.4], "low": [0.9, 0.02], "high": [1.6, 60.0]}
+    ax = plot_subgroups([("", "all"), ("centre", "new")], **rows, is_ratio=True)
+    ticks = np.sort(ax.get_xticks())
+    assert 1 in ticks
+    assert np.diff(np.log(ticks)).min() > np.log(60 / 0.02) / 9
+    assert len(ticks) >= 5
+
+
+def test_a_decision_curve_that_does_harm_is_not_cut_off():
+    ax = plot_decision_curve([0.05, 0.1], [-0.0024, -0.001], ["model"], treat_all=[-0.01, -0.07])
+    assert -0.01 < ax.get_ylim()[0] < -0.0024
+
+
 def test_a_decision_curve_shows_the_predictions_among_treating_all_and_none():
     all_ = [0.3, -5.0]
     ax = plot_decision_curve([0.1, 0.9], [0.3, 0.1], ["model"], treat_all=all_)

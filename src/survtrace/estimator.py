@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from survtrace.cohort.file_source import FileSource, Source, require_streamable
 from survtrace.cohort.source import read_frame
+from survtrace.inference.certainty_methods import CertaintyMethods
 from survtrace.inference.interval import IntervalScale
 from survtrace.inference.landmark_score import landmark_brier_score
-from survtrace.inference.methods import CurveMethods
 from survtrace.inference.predictor import Predictor, choose_device
 from survtrace.metrics.brier import integrated_brier_scores
 from survtrace.metrics.censoring import CensoringSurvival, censoring_survival, of_same_kind
@@ -40,7 +40,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
+class SurvTRACE(CertaintyMethods, BaseEstimator):  # type: ignore[misc]
     """Transformer over covariates that learns each cause's hazard over time.
 
     One estimator for one event and for competing causes. Covariates come as a raw frame:
@@ -299,7 +299,7 @@ class SurvTRACE(CurveMethods, BaseEstimator):  # type: ignore[misc]
             # truth there is not known: fits to simulated outcomes do not tell what an old model
             # gets wrong at a new place.
             self.censoring_: CensoringSurvival = censoring_survival(local.outcome)
-            self.interval_ = None  # how far predictions are off has been measured before the update
+            self.interval_ = None
         if updated.record["how"] in TRAINED:  # else it has learned from the old patients alone
             self.typicality_ = learn_typicality(local.cohort(self.validation_fraction, [0, 1]))
         self.network_: Network = updated.network

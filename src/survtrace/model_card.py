@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from survtrace.estimator import SurvTRACE
-from survtrace.naming import Names, card_events, follow_up_words, listed, names_of
+from survtrace.naming import Names, capital, card_events, follow_up_words, listed, names_of
 
 NOT_FOR = (
     "Decisions about a person without a professional's judgement, or where the model has not been "
@@ -52,7 +52,7 @@ def _predicts(est: SurvTRACE, names: Names) -> str:
     causes = [names.cause(cause) for cause in est.causes_]
     what = "the probability of" if len(causes) == 1 else "the probabilities of the competing causes"
     end = names.time(f"{est.time_grid_[-1]:g}")
-    return f"{what.capitalize()} {listed(causes)} by any time up to {end}."
+    return f"{capital(what)} {listed(causes)} by any time up to {end}."
 
 
 def _learned_from(names: Names) -> str:
@@ -75,7 +75,7 @@ def _missing(names: Names) -> str:
 
 
 def _about(about: Mapping[str, str]) -> dict[str, str]:
-    return {topic.replace("_", " ").capitalize(): text for topic, text in about.items()}
+    return {capital(topic.replace("_", " ")): text for topic, text in about.items()}
 
 
 def _fitted(names: Names) -> str:
@@ -88,6 +88,8 @@ def _fitted(names: Names) -> str:
 
 def _updated(updates: list[dict[str, Any]]) -> str:
     texts = [
-        f"on {each['date']} with {each['subjects']:,} subjects ({each['how']})" for each in updates
+        f"on {each['date']} with {each['subjects']:,} subjects "
+        f"({'nothing changed' if each['how'] == 'none' else each['how']})"
+        for each in updates
     ]
-    return f"{listed(texts).capitalize()}." if texts else ""
+    return f"{capital(listed(texts))}." if texts else ""

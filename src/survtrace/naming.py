@@ -135,6 +135,17 @@ def listed(texts: list[str]) -> str:
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
+def capital(text: str) -> str:
+    """Write the first letter large, and the others as they are.
+
+    Examples
+    --------
+    >>> capital("death of AML")
+    'Death of AML'
+    """
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def default_cause_name(label: Any) -> str:
     """Name a cause by its text, or by "cause" and its number.
 

@@ -52,7 +52,7 @@ def save(est: SurvTRACE, path: str | Path) -> None:
     True
     """
     state = est.network_.state_dict()
-    if bool((state["hazard_power"] == 1).all()):  # folders without it are read by every version
+    if bool((state["hazard_power"] == 1).all()):  # as in every folder from before
         del state["hazard_power"]
     network = {f"{NETWORK}{SAVED_NAMES.get(name, name)}": t for name, t in state.items()}
     arrays = {

@@ -1,3 +1,5 @@
+"""The chance of being uncensored is learned from covariates, or is Kaplan-Meier without them."""
+
 import numpy as np
 from scipy import sparse
 

@@ -1,3 +1,5 @@
+"""Bounds are as late as the misses allow, also where those of some subjects are cut off."""
+
 import numpy as np
 
 from survtrace.conformal.misses import Misses

@@ -86,3 +86,14 @@ def test_values_with_labels_are_taken_in_the_order_of_the_table():
     with pytest.warns(DataWarning, match="ward is taken in the order of X"):
         groups = read_groups(table, {"ward": ward})
     assert [group.rows.tolist() for group in groups] == [[False, True, True], [True, False, False]]
+
+
+def test_a_text_that_says_missing_is_that_group():
+    groups = read_groups({"smoking": ["missing", "yes", None, "no"]}, "smoking")
+    assert [(group.name, int(group.rows.sum())) for group in groups] == [
+        ("no", 1),
+        ("yes", 1),
+        ("missing", 2),
+    ]
+    both = read_groups({"smoking": ["missing", "yes"]}, "smoking")
+    assert [group.name for group in both] == ["yes", "missing"]

@@ -195,6 +195,12 @@ def test_every_frame_has_its_columns_also_without_groups():
     assert len(alone.groups) == len(alone.spread) == len(alone.differences) == 0
 
 
+def test_durations_in_another_unit_are_asked_about():
+    in_weeks = Y.assign(duration=Y["duration"] * 52)
+    with pytest.warns(DataWarning, match="times the events that the model expects. Are durations"):
+        validate(EST, X[["x", "sex"]], in_weeks, horizons=[20.0], thresholds=[0.1])
+
+
 def test_at_a_landmark_those_under_observation_are_scored_from_it_on(found):
     later = validate(EST, X[["x", "sex"]], Y, horizons=[3.0], landmark=2.0, by="sex")
     there = (Y["duration"] > 2.0).to_numpy()
@@ -245,3 +251,11 @@ def test_rows_learned_from_are_warned_of(fitted_three, three_causes):
 def test_what_cannot_be_grouped_or_scored_is_refused(settings, message):
     with pytest.raises(DataError, match=message):
         validate(EST, X[["x", "sex"]], Y, **{**SETTINGS, **settings})
+
+
+def test_where_nothing_can_be_scored_it_is_refused_with_the_way_out():
+    entry = np.linspace(50, 80, len(X))
+    by_age = Y.assign(entry=entry, duration=entry + Y["duration"])
+    with pytest.raises(DataError, match=r"nothing can be scored here.*landmark=s\.") as refused:
+        validate(EST, X.drop(columns="hospital"), by_age, horizons=[75.0])
+    assert refused.value.in_command.endswith("Say --landmark TIME.")

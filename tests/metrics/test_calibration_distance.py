@@ -1,3 +1,5 @@
+"""Distances from the calibration curve, with intervals that count what chance adds to them."""
+
 import pickle
 from dataclasses import astuple
 

@@ -1,3 +1,5 @@
+"""Scores over centres: their mean, their spread beyond chance, and what a new centre will have."""
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -80,3 +82,9 @@ def test_bad_input_is_refused():
         centre_spread([1.0, 2.0], [0.1])
     with pytest.raises(SettingError, match="scale must be one of"):
         centre_spread([1.0, 2.0], [0.1, 0.1], scale="sqrt")
+
+
+def test_two_centres_that_happen_to_agree_leave_their_mean_uncertain():
+    found = centre_spread([0.610, 0.611], [0.05, 0.05], scale="logit")
+    assert found.low < 0.5 < 0.7 < found.high
+    assert found.new_low <= found.low < found.high <= found.new_high

@@ -1,3 +1,5 @@
+"""Logits whose hazards are those of others to a power."""
+
 import pytest
 import torch
 from torch.nn.functional import softplus

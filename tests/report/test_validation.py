@@ -2,6 +2,7 @@
 
 import copy
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from survtrace import SurvTRACE
 from survtrace.report import card_facts, write_validation
 from survtrace.report.checklist import as_markdown
 from survtrace.report.tripod import read_items
+from survtrace.report.validated import verdicts
 from survtrace.settings import ABOUT_TOPICS
 
 pytest.importorskip("jinja2")
@@ -136,3 +138,17 @@ def test_what_was_told_of_the_training_data_does_not_answer_for_those_validated_
     by_number = {entry.item.number: entry for entry in validated[2].checklist}
     assert by_number["6a"].found == ("Model: Leiden <b>",)
     assert by_number["6a"].is_open
+
+
+def test_where_no_event_came_the_page_says_so(validated):
+    _, _, found = validated
+    cause, horizon = found.validation.causes[0], found.validation.horizons[0]
+    scores, decisions = found.validation.scores.copy(), found.validation.decisions
+    ours = (scores["cause"] == cause) & (scores["score"] == "O/E")
+    scores.loc[ours, ["value", "low", "high"]] = [0.0, 0.0, 0.2]
+    one = decisions[decisions["threshold"] == 0.2].copy()
+    one["value"] = one["strategy"].map({"model": 0.1, "treat all": 0.0, "treat none": 0.0})
+    changed = replace(found.validation, scores=scores, decisions=one)
+    words = " ".join(verdicts(replace(found, validation=changed), cause, horizon))
+    assert "100% fewer events came than were predicted" in words
+    assert "at 1 of 1 thresholds examined (0.2)." in words

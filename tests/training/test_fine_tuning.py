@@ -1,3 +1,5 @@
+"""A network goes on training from where it is, with factor and power moved into its heads."""
+
 import copy
 
 import numpy as np

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from survtrace import SettingError, SurvTRACE, __version__, load
+from survtrace.cohort.prepare import CohortCounts
 from survtrace.cohort.source import read_frame
-from survtrace.training.fit import expected_shape
+from survtrace.tables.outcome.outcome import Outcome
+from survtrace.training.fit import expected_shape, model_card
 
 
 @pytest.fixture
@@ -62,6 +64,13 @@ def test_a_card_says_how_long_subjects_were_followed(fitted_three, three_causes)
     assert quartiles == sorted(quartiles)
     assert set(quartiles) <= set(y["duration"])
     assert follow_up["longest"] == y["duration"].max()
+
+
+def test_the_longest_follow_up_is_that_of_a_subject_not_of_a_row():
+    cut = Outcome(np.array([2.0, 9.0, 4.0]), np.array([0, 1, 0]), (1,),
+                  entry=np.array([0.0, 2.0, 1.0]), id=np.array([0, 0, 1]))  # fmt: skip
+    card = model_card(CohortCounts(2, {1: 1}, {}, n_rows=3), cut, None, interrupted=False)
+    assert card["follow_up"]["longest"] == 9.0
 
 
 def test_a_card_keeps_what_it_is_told_and_the_fit_does_not_change(three_causes, fitted_three, tiny):

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from survtrace import SurvTRACE
-from survtrace.training.interval import LEVELS, learn_scale, log_hazards, simulate
+from survtrace.training.interval import LEVELS, learn_scale, log_log_incidence, simulate
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_simulated_outcomes_follow_the_hazards():
     rng, n = np.random.default_rng(0), 40_000
     hazard = np.tile([[[0.2, 0.6], [0.1, 0.2]]], (n, 1, 1))
     left, event = simulate(hazard, np.zeros(n), np.full(n, 2.0), rng)
-    truth = -np.expm1(-np.exp(log_hazards(hazard[None, :1])[0, 0]))
+    truth = -np.expm1(-np.exp(log_log_incidence(hazard[None, :1])[0, 0]))
     for cause in (1, 2):
         for j in (0, 1):
             share = np.mean((event == cause) & (left <= j + 1))
@@ -94,3 +94,17 @@ def test_from_few_events_intervals_have_a_larger_margin():
     errors, members = rng.normal(size=(2, 500, 1, 2)), np.zeros((2, 500, 1, 2))
     few, many = (np.array(learn_scale(errors, members, [n])["quantiles"]) for n in (40, 4000))
     np.testing.assert_allclose(few / many, 1.25 / 1.0025)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [(KeyboardInterrupt(), "were broken off"), (MemoryError(), "need more memory than there is")],
+)
+def test_a_fit_outlives_what_stops_its_intervals(error, words, one_cause, tiny, monkeypatch):
+    def stop(*_):
+        raise error
+
+    monkeypatch.setattr("survtrace.training.interval.member_hazards", stop)
+    with pytest.warns(UserWarning, match=words):
+        est = SurvTRACE(**{**tiny, "max_epochs": 1, "intervals": True}).fit(*one_cause)
+    assert est.interval_ is None

@@ -1,3 +1,5 @@
+"""Factor and power are those under which outcomes of new subjects are most likely."""
+
 import numpy as np
 import pytest
 import torch

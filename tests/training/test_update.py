@@ -1,3 +1,5 @@
+"""An estimator is brought to another place, changed no more than held-out rows bear out."""
+
 import copy
 import json
 

@@ -359,6 +359,7 @@ def read_numbers(text: str, name: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
+        example = "0.1,0.2" if name == "--thresholds" else "12,60"
         raise SettingError(
-            f"{name} must be numbers with commas between them, such as 12,60; got {text!r}."
+            f"{name} must be numbers with commas between them, such as {example}; got {text!r}."
         ) from None

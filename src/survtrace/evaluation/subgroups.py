@@ -20,6 +20,7 @@ FEW_VALUES = 5  # a number with so few distinct values is a code: each is a grou
 MOST_GROUPS = 50  # a text with more levels names subjects, not groups
 MOST_MOVED = 0.02
 MISSING = "missing"
+NO_GROUP = object()
 
 
 class Group(NamedTuple):
@@ -135,7 +136,7 @@ def _levels(name: str, series: Any) -> list[Group]:
     values = series.to_list()
     texts = np.array([_text(value) for value in values], dtype=object)
     distinct = dict(zip(texts, values, strict=True))
-    is_missing = distinct.pop(MISSING, MISSING) is not MISSING
+    is_missing = distinct.pop(MISSING, NO_GROUP) is not NO_GROUP  # also where a text says so
     names = sorted(distinct, key=lambda text: _order(distinct[text]))
     names = [level for level in _ordered(series) if level in distinct] or names
     names += [MISSING] if is_missing else []

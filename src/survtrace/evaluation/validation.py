@@ -27,6 +27,7 @@ from survtrace.evaluation.validation_scores import (
 from survtrace.metrics import calibration_curve
 from survtrace.metrics.centre_spread import centre_spread, difference_test
 from survtrace.metrics.inputs import read_subjects, read_thresholds
+from survtrace.metrics.observed_expected import warn_of_strange_ratio
 from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.landmarks import after_landmark, read_landmarks
 from survtrace.tables.outcome.outcome import Outcome, require_same_subjects
@@ -189,6 +190,8 @@ def validate(
     )
     levels = None if thresholds is None else read_thresholds(thresholds)
     frames = _frames(outcome, incidence, tuple(est.causes_), chosen, groups, levels)
+    _require_some(frames["scores"])
+    _warn_of_strange_level(frames["scores"])
     name = centre if centre is None or isinstance(centre, str) else "centre"
     spread = _spread(frames["groups"], name)
     return Validation(
@@ -235,6 +238,19 @@ def _frames(
     return {name: pd.DataFrame(found, columns=COLUMNS[name]) for name, found in rows.items()}
 
 
+def _require_some(scores: pd.DataFrame) -> None:
+    """Refuse what no score can be found of: a page of dashes would look like a result."""
+    if scores["value"].isna().all():
+        rule, late, way_out = str(scores["note"].iloc[0]).partition(" Score those at risk")
+        rule = f"nothing can be scored here: {rule}"
+        if not late:
+            raise DataError(rule)
+        raise DataError(
+            f"{rule}{late}{way_out} A validation does so with landmark=s.",
+            in_command=f"{rule} Say --landmark TIME.",
+        )
+
+
 def _each(
     outcome: Outcome, incidence: Floats, causes: Sequence[Any], horizons: Floats
 ) -> Iterator[Asked]:
@@ -274,7 +290,9 @@ def _counts(asked: Asked) -> dict[str, int]:
 
 
 def _tenths(asked: Asked) -> list[dict[str, float]]:
-    curve, _ = noted(calibration_curve, asked)  # an early end of follow-up is noted with scores
+    curve, _ = noted(calibration_curve, asked)  # why there is none is noted with scores
+    if curve is None:
+        return []
     columns = (curve.predicted, curve.observed, curve.low, curve.high, curve.size)
     names = ("predicted", "observed", "low", "high", "n")
     return [dict(zip(names, group, strict=True)) for group in zip(*columns, strict=True)]
@@ -314,6 +332,14 @@ def _spread(groups: pd.DataFrame, centre: str | None) -> pd.DataFrame:
 def _by_score(groups: pd.DataFrame, first: list[str]) -> Iterator[tuple[Any, pd.DataFrame]]:
     comparable = groups[groups["score"].isin(list(SCALES))]
     yield from comparable.groupby([*first, *HERE, "score"], sort=False)
+
+
+def _warn_of_strange_level(scores: pd.DataFrame) -> None:
+    """Warn where events of all causes by the last horizon are far from those expected."""
+    last = scores[scores["horizon"] == scores["horizon"].max()]
+    means = last.groupby("score")["value"].sum(min_count=1)
+    if means.get("expected", 0) > 0 and not np.isnan(means["observed"]):
+        warn_of_strange_ratio(float(means["observed"] / means["expected"]))
 
 
 def _warn_of_small(small: Sequence[str]) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataError, SettingError
-from survtrace.inference.interval import IntervalScale, interval_ends, require_interval
 from survtrace.inference.times import numbers_or_nan, read_times
 from survtrace.naming import column_names, prediction_frame, state_names
 from survtrace.tables.outcome.alignment import align_rows
@@ -63,7 +62,6 @@ class CurveMethods:
     causes_: list[Any]
     time_grid_: Array
     median_event_time_: float
-    interval_: IntervalScale | None = None
 
     def _predictor(self) -> Predictor:
         """What computes the curves; an error where nothing was fitted."""
@@ -268,99 +266,7 @@ class CurveMethods:
         states, _ = predictor.curve(X, "states", points, after=after)
         if not as_frame:
             return states[:, :, 0]
-        return prediction_frame(X, state_names(_common(points), self.causes_), states)
-
-    @overload
-    def predict_interval(
-        self,
-        X: Table,
-        times: Times = None,
-        cause: Label = None,
-        *,
-        kind: str = ...,
-        level: float = ...,
-        conditional_after: ArrayLike | None = ...,
-        extrapolate: str = ...,
-        as_frame: No = ...,
-    ) -> Pair: ...
-    @overload
-    def predict_interval(
-        self,
-        X: Table,
-        times: Times = None,
-        cause: Label = None,
-        *,
-        kind: str = ...,
-        level: float = ...,
-        conditional_after: ArrayLike | None = ...,
-        extrapolate: str = ...,
-        as_frame: Yes,
-    ) -> tuple[pd.DataFrame, pd.DataFrame]: ...
-    def predict_interval(
-        self,
-        X: Table,
-        times: ArrayLike | None = None,
-        cause: Label = None,
-        *,
-        kind: str = "incidence",
-        level: float = 0.95,
-        conditional_after: ArrayLike | None = None,
-        extrapolate: str = "constant",
-        as_frame: bool = False,
-    ) -> Pair | tuple[pd.DataFrame, pd.DataFrame]:
-        """Interval in which each subject's true incidence lies with probability ``level``.
-
-        It says how far the prediction may be from what an endless number of such patients would
-        show; not when one of them has an event. On simulated cohorts like those of
-        docs/guides/uncertainty.md it holds the truth about as often as it says, over all subjects;
-        of a subject unlike those learned from (`typicality`) it may be too narrow.
-
-        Parameters
-        ----------
-        kind
-            "incidence", or "survival" for that of the event-free probability.
-        level
-            Share of subjects whose truth is to lie inside, above 0 and below 1.
-        X, times, cause, conditional_after, extrapolate, as_frame
-            As in `predict_cumulative_incidence`.
-
-        Returns
-        -------
-        low, high
-            Both ends, each of the shape of the curve asked for. The prediction lies between them,
-            and both are curves that never turn back.
-
-        Examples
-        --------
-        >>> from survtrace import SurvTRACE
-        >>> from survtrace.datasets import make_cohort
-        >>> X, y = make_cohort(300, random_state=0)
-        >>> est = SurvTRACE(n_members=2, max_epochs=2, random_state=0, verbose=False).fit(X, y)
-        >>> low, high = est.predict_interval(X[:5], times=[12, 60], cause=1)
-        >>> incidence = est.predict_cumulative_incidence(X[:5], times=[12, 60], cause=1)
-        >>> low.shape, bool(((low <= incidence) & (incidence <= high)).all())
-        ((5, 2), True)
-        """
-        predictor = self._predictor()
-        scale = require_interval(self.interval_, kind, level, cause)
-        place = self._place(cause)
-        states = 0 if kind == "survival" else slice(1, None) if place is None else place + 1
-        after = align_rows(X, conditional_after, "conditional_after")
-        if is_pandas(times, "DataFrame"):
-            times = align_rows(X, times, "times")
-        points, outside = read_times(times, self.time_grid_, extrapolate, after)
-        ends = list(interval_ends(predictor, scale, X, self.time_grid_, points, after, level))
-        if kind == "survival":
-            ends = [1 - end for end in reversed(ends)]
-        ends = [end[:, states] for end in ends]
-        if outside is not None:
-            mask = outside[:, None] if outside.ndim == 2 and ends[0].ndim == 3 else outside
-            ends = [np.where(mask, np.nan, end) for end in ends]
-        if not as_frame:
-            return ends[0], ends[1]
-        causes = self.causes_ if cause is None else [cause]
-        columns = column_names(kind, _common(points), () if kind == "survival" else causes)
-        return prediction_frame(X, columns, ends[0]), prediction_frame(X, columns, ends[1])
+        return prediction_frame(X, state_names(common_times(points), self.causes_), states)
 
     def predict(self, X: Table) -> Array:
         """One risk score for each subject, higher is worse.
@@ -425,41 +331,6 @@ class CurveMethods:
         means = self._curves(X, "restricted_mean", times, None, extrapolate, after, return_std)
         return (means[0][:, 0], means[1][:, 0]) if return_std else means[:, 0]
 
-    @overload
-    def typicality(self, X: Table, *, reasons: No = ...) -> Array: ...
-    @overload
-    def typicality(self, X: Table, *, reasons: Yes) -> tuple[Array, list[tuple[str, ...]]]: ...
-    def typicality(
-        self, X: Table, *, reasons: bool = False
-    ) -> Array | tuple[Array, list[tuple[str, ...]]]:
-        """Share of the patients learned from who are at least as unusual as this one, (subject,).
-
-        1 is the most usual patient, 0.001 one in a thousand; below 0.01 a prediction says that the
-        subject is unlike those learned from. A whole patient is judged: each value alone, what all
-        other covariates suggest, and combinations of two. What is missing is never unusual.
-
-        Parameters
-        ----------
-        X
-            Covariates, columns by name; or the path of a table, read in chunks.
-        reasons
-            Also return, for each subject, the names of the one or two covariates that make it as
-            unusual as it is.
-
-        Examples
-        --------
-        >>> from survtrace import SurvTRACE
-        >>> from survtrace.datasets import make_cohort
-        >>> X, y = make_cohort(300, random_state=0)
-        >>> est = SurvTRACE(n_members=2, max_epochs=2, random_state=0, verbose=False).fit(X, y)
-        >>> odd = X[:2].assign(body_mass_index=[25.0, 60.0])
-        >>> shares, why = est.typicality(odd, reasons=True)
-        >>> (shares < 0.01).tolist(), why[1]
-        ([False, True], ('body_mass_index',))
-        """
-        shares, why = self._predictor().typicality_of(X, with_reasons=reasons)
-        return (shares, why) if reasons else shares
-
     def attention(self, X: Table) -> NDArray[np.float32]:
         """Attention between covariates, (subject, layer, head, token, token), members averaged.
 
@@ -498,7 +369,7 @@ class CurveMethods:
                     "return_array=False gives curves from time 0, without deviations; got "
                     "conditional_after or return_std. Leave them out, or predict an array."
                 )
-            knots = _common(read_times(times, self.time_grid_, "raise")[0])
+            knots = common_times(read_times(times, self.time_grid_, "raise")[0])
             functions = predictor.functions(X, kind, knots)
             return functions if chosen is None else functions[:, chosen]
         after = align_rows(X, after, "conditional_after")
@@ -514,7 +385,7 @@ class CurveMethods:
         if not as_frame:
             return mean if std is None else (mean, std)
         causes = self.causes_ if cause is None else [cause]
-        columns = column_names(kind, _common(points), () if kind == "survival" else causes)
+        columns = column_names(kind, common_times(points), () if kind == "survival" else causes)
         return prediction_frame(X, columns, mean, std)
 
 
@@ -523,7 +394,7 @@ def _one_time(time: ArrayLike) -> Array:
     return numbers_or_nan(time)[..., None]
 
 
-def _common(points: Array) -> Array:
+def common_times(points: Array) -> Array:
     """Refuse times of each subject where times give columns their names, or curves their knots."""
     if points.ndim == 1:
         return points

@@ -36,7 +36,8 @@ class CentreSpread:
         How many centres have the score.
     mean, low, high
         The mean over centres and its interval by Hartung and Knapp (t with one degree of freedom
-        fewer than centres), on the scale of the score.
+        fewer than centres, and never an error below that of centres known to be alike), on the
+        scale of the score.
     tau
         Standard deviation between centres beyond chance, on the scale of the analysis (log of a
         ratio, log odds of a share).
@@ -68,8 +69,8 @@ def centre_spread(
     """Summarise a score over centres, by a model in which each centre has a value of its own.
 
     Centres whose value or error is NaN, or has no finite place on the scale, are left out. R:
-    ``metafor::rma(values, sei = errors, method = "REML", test = "knha")``, and its ``predict`` with
-    ``tau_known``.
+    ``metafor::rma(values, sei = errors, method = "REML", test = "adhoc")``, and its ``predict``
+    with ``tau_known``.
 
     Parameters
     ----------
@@ -100,8 +101,10 @@ def centre_spread(
     between = _reml(effect, variance)
     weight = 1 / (variance + between)
     mean = float(weight @ effect / weight.sum())
-    # Hartung and Knapp: the error of the mean is judged by how far the centres are from it.
-    error = np.sqrt(weight @ (effect - mean) ** 2 / ((n - 1) * weight.sum()))
+    # Hartung and Knapp: the error of the mean is judged by how far the centres are from it; but
+    # two centres that happen to agree do not make their mean more certain than they are.
+    apart = weight @ (effect - mean) ** 2 / (n - 1)
+    error = np.sqrt(max(apart, 1.0) / weight.sum())
     half = t.ppf(reach, n - 1) * error
     new_half = t.ppf(reach, n - 1) * np.sqrt(between + error**2)
     new = [mean - new_half, mean + new_half]
@@ -186,7 +189,7 @@ def _new_centre(effect: Floats, variance: Floats, shares: list[float]) -> Floats
     Q = (weight * (effect - mean[:, np.newaxis]) ** 2).sum(axis=1)
     even = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
     between = np.interp(-chi2.ppf(even, n - 1), -Q, grid)
-    error = np.interp(between, grid, np.sqrt(Q / ((n - 1) * total)))
+    error = np.interp(between, grid, np.sqrt(np.maximum(Q / (n - 1), 1.0) / total))
     middle = np.interp(between, grid, mean)
     of_mean = np.multiply.outer(error, t.ppf(even, n - 1))[:, :, np.newaxis]
     of_new = np.multiply.outer(np.sqrt(between), norm.ppf(even))[:, np.newaxis]

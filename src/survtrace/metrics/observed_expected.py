@@ -21,6 +21,18 @@ from survtrace.metrics.inputs import (
 from survtrace.metrics.observed_incidence import observed_incidence
 from survtrace.metrics.score import AT_BOUND, Score
 
+STRANGE_RATIO = 5.0  # so far off, it is rather another unit of time than another hospital
+
+
+def warn_of_strange_ratio(observed_over_expected: float) -> None:
+    """Warn of a level so far off that durations may be in another unit."""
+    if not 1 / STRANGE_RATIO < observed_over_expected < STRANGE_RATIO:
+        warn(
+            f"these subjects have {observed_over_expected:.2g} times the events that the model "
+            "expects. Are durations in the same unit, and events the same?",
+            DataWarning,
+        )
+
 
 class ObservedExpectedRatio(Score):
     """A `Score` that is a ratio: its interval is symmetric on the log scale.

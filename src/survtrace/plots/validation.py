@@ -157,7 +157,8 @@ def plot_decision_curve(
     tops += [] if treat_all is None else [np.asarray(treat_all)]
     top = 1.08 * max(float(np.nanmax(np.concatenate([t.ravel() for t in tops]))), 1e-3)
     bottom = min(float(np.nanmin(curves)), 0.0)
-    ax.set_ylim(max(bottom - 0.1 * top, -top), top)  # treating all falls without end
+    # Treating all falls without end and may leave the picture; a prediction that does harm may not.
+    ax.set_ylim(bottom - 0.1 * (top - bottom), top)
     ax.set_xlim(places[0], places[-1] if len(places) > 1 else 1)
     ax.set(xlabel="threshold: predicted incidence from which on one treats", title=title)
     ax.set_ylabel("net benefit per subject")
@@ -249,15 +250,20 @@ def _rows_of_groups(
     return places, ticks
 
 
+RATIOS = (0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 1, 1.2, 1.5, 2, 3, 5, 10, 30, 100)
+
+
 def _log_scale(ax: Axes, ends: ArrayLike) -> None:
     """A log axis with ticks at plain numbers; an interval from 0 begins at the left end."""
     values = np.asarray(ends, dtype=np.float64)
     values = values[np.isfinite(values) & (values > 0)]
     least, most = (values.min(), values.max()) if len(values) else (0.5, 2.0)
     least, most = min(least, 0.9), max(most, 1.1)
-    ticks = [
-        t for t in (0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 1, 1.2, 1.5, 2, 3, 5, 10) if least <= t <= most
-    ]
+    # From 1 outwards, as many as have room for their numbers.
+    apart, ticks = np.log(most / least) / 9, list[float]()
+    for tick in sorted(RATIOS, key=lambda ratio: abs(np.log(ratio))):
+        if least <= tick <= most and all(abs(np.log(tick / t)) > apart for t in ticks):
+            ticks.append(tick)
     ax.set_xscale("log")
     ax.set_xlim(least / 1.08, most * 1.08)
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from survtrace.inference.methods import CurveMethods
+from survtrace.inference.certainty_methods import CertaintyMethods
 from survtrace.portable.network import build_network
 from survtrace.portable.predictor import Predictor
 from survtrace.saved_folder import damaged, network_arrays, read_folder, restore
@@ -16,7 +16,7 @@ from survtrace.tables.covariates.encoding import Encoding
 from survtrace.tables.typicality.typicality import Typicality
 
 
-class PortableSurvTRACE(CurveMethods):
+class PortableSurvTRACE(CertaintyMethods):
     """Predictions of a saved SurvTRACE, by numpy alone; made by `load`.
 
     Methods, shapes, warnings and errors are those of `SurvTRACE`, its numbers the same to rounding

@@ -150,7 +150,8 @@ def _updates(known: Known) -> list[str]:
     if not updates:
         return ["The model was not updated."]
     return [
-        f"Updated on {each['date']} with {each['subjects']:,} subjects: {each['how']}."
+        f"Updated on {each['date']} with {each['subjects']:,} subjects: "
+        f"{'nothing was changed' if each['how'] == 'none' else each['how']}."
         for each in updates
     ]
 
@@ -234,11 +235,14 @@ def _performance(known: Known) -> list[str]:
 
 def _between_centres(known: Known) -> list[str]:
     spread = known.validation.spread
+    several = spread[(spread["score"] == "O/E") & spread["new_low"].notna()]
     texts = [
         f"{known.names.cause(row.cause)} by {known.names.time(f'{row.horizon:g}')}: O/E in a new "
         f"centre {row.new_low:.2f} to {row.new_high:.2f} ({row.n_centres} centres)."
-        for row in spread[spread["score"] == "O/E"].itertuples()
+        for row in several.itertuples()
     ]
+    if len(spread) and not texts:
+        return ["Fewer than two centres could be scored."]
     return texts or ["Not examined."]
 
 

@@ -19,7 +19,7 @@ from survtrace.evaluation import Validation, validate
 from survtrace.evaluation.subgroups import group_columns
 from survtrace.explain import covariate_relevance, faithfulness, permutation_importance
 from survtrace.explain.frame import read_frame
-from survtrace.naming import Names, names_of
+from survtrace.naming import Names, capital, names_of
 from survtrace.report.at_landmark import View, look
 from survtrace.report.description import CohortSummary, FitSummary, describe, describe_fit
 from survtrace.report.overlap import Subjects, check_rows
@@ -181,7 +181,7 @@ def sentences(caught: list[warnings.WarningMessage]) -> list[str]:
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
         elif not issubclass(each.category, LearnedRowsWarning):  # that is an alert
             texts.append(str(each.message))
-    return [f"{text[:1].upper()}{text[1:]}" for text in dict.fromkeys(texts)]
+    return [capital(text) for text in dict.fromkeys(texts)]
 
 
 def _groups(
@@ -239,5 +239,5 @@ def _importance(view: View, n_repeats: int, random_state: int) -> Importance:
     agreement = str(faithfulness(covariate_relevance(est, some), table))
     for label in est.causes_:
         name = names_of(est).cause(label)
-        agreement = agreement.replace(f"Cause {label}: ", f"{name[:1].upper()}{name[1:]}: ")
+        agreement = agreement.replace(f"Cause {label}: ", f"{capital(name)}: ")
     return Importance(table, tuple(agreement.splitlines()), len(some), n_repeats)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from survtrace.naming import Names
+from survtrace.naming import Names, capital
 
 NONE, SPACE, MINUS = "\N{EN DASH}", "\N{NO-BREAK SPACE}", "\N{MINUS SIGN}"
 
@@ -44,14 +44,18 @@ def interval(ends: Any, factor: float = 1.0, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> interval((0.7, 0.65, 0.75))
-    '0.700 (0.650\xa0to\xa00.750)'
+    >>> interval((0.7, 0.65, 0.75)), interval((0.7, np.nan, np.nan))
+    ('0.700 (0.650\xa0to\xa00.750)', '0.700')
     """
     value, low, high = (factor * float(end) for end in ends)
     if not np.isfinite(value):
         return NONE
     shown = [signed(each, digits).removeprefix("+") for each in (value, low, high)]
-    return shown[0] if low == high else f"{shown[0]} ({shown[1]}{SPACE}to{SPACE}{shown[2]})"
+    return (
+        shown[0]
+        if low == high or np.isnan(low)
+        else f"{shown[0]} ({shown[1]}{SPACE}to{SPACE}{shown[2]})"
+    )
 
 
 def signed(value: float, digits: int = 2) -> str:
@@ -102,6 +106,7 @@ def environment(names: Names) -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {
+        "capital": capital,
         "cause": names.cause,
         "covariate": names.covariate,
         "interval": interval,

@@ -19,6 +19,7 @@ from survtrace.report.checklist import Entry, fill_checklist
 from survtrace.report.checklist_facts import Known
 from survtrace.report.collected import read_cohort, sentences, versions
 from survtrace.report.description import CohortSummary, FitSummary, describe, describe_fit
+from survtrace.report.formatting import signed
 from survtrace.report.overlap import check_rows
 from survtrace.report.progress import Tell, say_nothing
 from survtrace.tables.covariates.covariates import open_table
@@ -159,7 +160,7 @@ def verdicts(summary: ValidationSummary, cause: Any, horizon: float) -> list[str
 
 
 def _level(row: pd.Series[Any]) -> str:
-    if not row["value"] > 0:
+    if pd.isna(row["value"]):
         return ""
     shown = f"(observed/expected {row['value']:.2f}, {row['low']:.2f} to {row['high']:.2f})"
     if row["low"] <= 1 <= row["high"]:
@@ -172,7 +173,8 @@ def _level(row: pd.Series[Any]) -> str:
 def _spread(row: pd.Series[Any]) -> str:
     if pd.isna(row["value"]):
         return ""
-    shown = f"(slope {row['value']:.2f}, {row['low']:.2f} to {row['high']:.2f})"
+    value, low, high = (signed(row[name]).removeprefix("+") for name in ("value", "low", "high"))
+    shown = f"(slope {value}, {low} to {high})"
     if row["low"] <= 1 <= row["high"]:
         return f"Predictions are neither clearly too extreme nor too moderate {shown}."
     if row["value"] < 1:
@@ -198,7 +200,10 @@ def _usefulness(decisions: pd.DataFrame, cause: Any, horizon: float) -> str:
     better = wide.index[wide["model"] > wide[["treat all", "treat none"]].max(axis=1)]
     if not len(better):
         return "At no threshold examined does deciding by it beat treating all or nobody."
+    where = f"{better.min():g}"
+    if len(better) > 1:  # there may be others between
+        where = f"the lowest {where}, the highest {better.max():g}"
     return (
         f"Deciding by it beats treating all or nobody at {len(better)} of {len(wide)} thresholds "
-        f"examined, from {better.min():g} to {better.max():g}."
+        f"examined ({where})."
     )

@@ -19,6 +19,7 @@ from survtrace.plots import (
     plot_subgroups,
 )
 from survtrace.report.drawing import SMALL, STYLE, Image, canvas, legend_below, short, uri
+from survtrace.report.formatting import interval
 
 SQUARE = (4.6, 4.2)  # inches: half of the page wide, room for equal axes
 MOST_GROUPS = 40  # rows of a forest plot; of more, the largest
@@ -171,7 +172,7 @@ def _forest(
     ax.annotate("subjects / events", (1.02, 1.0), xycoords="axes fraction", fontsize="small",
                 va="bottom", annotation_clip=False)  # fmt: skip
     texts = ", ".join(
-        f"{row.group} {row.value:.2f} ({row.low:.2f} to {row.high:.2f})"
+        f"{row.group} {interval((row.value, row.low, row.high), digits=2)}"
         for row in rows.dropna(subset="value").itertuples()
     )
     return Image(uri(figure), f"{xlabel} of {title}, by group: {texts}.")

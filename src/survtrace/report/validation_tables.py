@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from survtrace.evaluation import Validation
-from survtrace.naming import Names
+from survtrace.naming import Names, capital
 from survtrace.report.formatting import NONE, interval, span
 
 MOST_THRESHOLDS = 8  # rows of a table of decisions
@@ -70,10 +70,10 @@ def score_tables(validation: Validation, names: Names) -> Iterator[dict[str, Any
     by = [f"by {span(names, horizon)}" for horizon in validation.horizons]
     if len(by) == 1:
         headings = [names.cause(cause) for cause in causes]
-        yield {"title": by[0].capitalize(), "headings": headings, "rows": _score_rows(table)}
+        yield {"title": capital(by[0]), "headings": headings, "rows": _score_rows(table)}
         return
     for cause in causes:
-        title, rows = names.cause(cause).capitalize(), _score_rows(table[table["cause"] == cause])
+        title, rows = capital(names.cause(cause)), _score_rows(table[table["cause"] == cause])
         yield {"title": title, "headings": by, "rows": rows}
 
 

@@ -19,7 +19,7 @@ from survtrace.cohort.file_source import FileSource, Source
 from survtrace.cohort.prepare import Cohort, CohortCounts, FileReaders, prepare
 from survtrace.losses.objective import Tasks
 from survtrace.metrics import censoring_survival
-from survtrace.metrics.follow_up import follow_up_quantiles
+from survtrace.metrics.follow_up import follow_up_quantiles, from_entry
 from survtrace.network.assembly import Network, Shape
 from survtrace.settings import names_of_causes
 from survtrace.tables.covariates.encoding import Encoding
@@ -244,11 +244,10 @@ def model_card(
 
 def _follow_up(outcome: Outcome) -> dict[str, float | None]:
     """Quartiles by the reverse Kaplan-Meier estimate (None: not reached), and the longest."""
-    from_entry = outcome.duration - (0.0 if outcome.entry is None else outcome.entry)
     quartiles = follow_up_quantiles(outcome)
     names = ("first_quartile", "median", "third_quartile")
     known = {n: None if np.isnan(q) else float(q) for n, q in zip(names, quartiles, strict=True)}
-    return {**known, "longest": float(from_entry.max())}
+    return {**known, "longest": float(from_entry(outcome).duration.max())}
 
 
 def _state(

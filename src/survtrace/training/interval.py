@@ -25,7 +25,7 @@ from survtrace.batch import Batch
 from survtrace.cohort.batch_source import BatchSource, MemorySource
 from survtrace.cohort.prepare import Cohort
 from survtrace.cohort.validation import split_validation
-from survtrace.errors import TrainingError, warn
+from survtrace.errors import TrainingError, keep_warnings, warn
 from survtrace.metrics import censoring_survival
 from survtrace.network.assembly import Network
 from survtrace.tables.outcome.time_grid import locate
@@ -34,7 +34,7 @@ from survtrace.training.loop import Plan, train
 from survtrace.training.recalibration import recalibrate
 
 Array = NDArray[np.float64]
-N_WORLDS = 4  # members taken for the truth
+N_SIMULATED = 4  # simulated cohorts, each with another member taken for the truth
 MOST_SUBJECTS = 4096  # on whom errors are measured
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 # From so many events on intervals are less than twice as wide as errors in simulated outcomes say,
@@ -51,33 +51,44 @@ def learn_interval(
     plan: Plan,
     settings: Any,
 ) -> dict[str, Any] | None:
-    """Learn the numbers of an `IntervalScale`; None where they cannot be, or it is broken off."""
+    """Learn the numbers of an `IntervalScale`; None where they cannot be, or it is broken off.
+
+    What the training has learned is not lost if this is broken off, or lacks memory.
+    """
     if not settings.intervals or settings.ips != "none":
         return None
     if not isinstance(batch_source, MemorySource) or cohort.split.id is not None:
         return None
-    subjects, rng = batch_source.cohort, np.random.default_rng([plan.dropout_seed, 3])
-    n_worlds = min(N_WORLDS, network.shape.n_members)
+    try:
+        with keep_warnings():  # of an interruption, which is raised and warned of here
+            return _learn_from_simulated(network, cohort, batch_source.cohort, plan, settings)
+    except (KeyboardInterrupt, TrainingError, MemoryError, torch.cuda.OutOfMemoryError) as error:
+        why = "were broken off"
+        if isinstance(error, MemoryError | torch.cuda.OutOfMemoryError):
+            why = "need more memory than there is"
+        warn(f"fits to simulated outcomes {why}: predict_interval will not be available.")
+        return None
+
+
+def _learn_from_simulated(
+    network: Network, cohort: Cohort, subjects: Batch, plan: Plan, settings: Any
+) -> dict[str, Any]:
+    """Simulate outcomes from some members, refit, and learn from how far that ends up from them."""
+    rng = np.random.default_rng([plan.dropout_seed, 3])
+    n_simulated = min(N_SIMULATED, network.shape.n_members)
     hazard = member_hazards(network, subjects)
     end = censoring_positions(subjects, cohort, rng)
     entry = _position(subjects.entry_interval, subjects.entry_fraction)
     outcomes = [
-        simulate(hazard[w].double().cpu().numpy(), entry, end, rng) for w in range(n_worlds)
+        simulate(truth.double().cpu().numpy(), entry, end, rng) for truth in hazard[:n_simulated]
     ]
-    try:
-        refitted = refit(network, cohort, subjects, plan, settings, outcomes)
-    except (KeyboardInterrupt, TrainingError):
-        refitted = None
-    if refitted is None:
-        warn("fits to simulated outcomes were broken off: predict_interval will not be available.")
-        return None
+    refitted = refit(network, cohort, subjects, plan, settings, outcomes)
     some = np.sort(rng.permutation(len(subjects.event))[:MOST_SUBJECTS])
     chosen = torch.from_numpy(some).to(network.device)
-    others = Batch(*(column[chosen] for column in subjects))
-    again = member_hazards(refitted, others)
-    truth, found = (log_hazards(h.double().cpu().numpy()) for h in (hazard[:, chosen], again))
+    again = member_hazards(refitted, subjects.take(chosen))
+    truth, found = (log_log_incidence(h.double().cpu().numpy()) for h in (hazard[:, chosen], again))
     events = torch.bincount(subjects.event, minlength=network.shape.n_causes + 1).tolist()
-    return learn_scale(found - truth[:n_worlds], truth, [sum(events[1:]), *events[1:]])
+    return learn_scale(found - truth[:n_simulated], truth, [sum(events[1:]), *events[1:]])
 
 
 @torch.no_grad()
@@ -154,34 +165,34 @@ def refit(
     plan: Plan,
     settings: Any,
     outcomes: list[tuple[Array, NDArray[np.int64]]],
-) -> Network | None:
-    """Train one member on each of the outcomes, all together; None where that is broken off."""
-    n_worlds, n_rows = len(outcomes), len(subjects.event)
-    state = np.random.SeedSequence([plan.dropout_seed, 4]).generate_state(n_worlds)
+) -> Network:
+    """Train one member on each of the outcomes, all together."""
+    n_simulated, n_rows = len(outcomes), len(subjects.event)
+    state = np.random.SeedSequence([plan.dropout_seed, 4]).generate_state(n_simulated)
     seeds = [int(seed) for seed in state]
-    worlds = [_with_outcome(subjects, left, event, cohort) for left, event in outcomes]
+    simulated = [_with_outcome(subjects, left, event, cohort) for left, event in outcomes]
     splits = [
         split_validation(event, settings.validation_fraction, [seed])
         for (_, event), seed in zip(outcomes, seeds, strict=True)
     ]
-    # The subjects of all worlds lie one behind the other; a member meets those of its own.
-    first = n_rows * np.arange(n_worlds)[:, None]
+    # The simulated cohorts lie one behind the other; each member meets the subjects of one.
+    first = n_rows * np.arange(n_simulated)[:, None]
     source = MemorySource(
-        Batch(*(torch.cat(columns) for columns in zip(*worlds, strict=True))),
+        Batch(*(torch.cat(columns) for columns in zip(*simulated, strict=True))),
         np.concatenate([split.training for split in splits]) + first,
         np.concatenate([split.validation for split in splits]) + first,
         seeds,
         plan.batch_size,
     )
-    together = Network(replace(network.shape, n_members=n_worlds))
+    together = Network(replace(network.shape, n_members=n_simulated))
     together.initialise(seeds)
     together.to(network.device)
     history, own = History(), replace(plan, seeds=seeds, dropout_seed=seeds[0])
     train(together, source, own, history)
     if history.interrupted:
-        return None
+        raise KeyboardInterrupt
     if settings.recalibrate:
-        columns = (torch.stack(column) for column in zip(*worlds, strict=True))
+        columns = (torch.stack(column) for column in zip(*simulated, strict=True))
         recalibrate(together, [Batch(*columns)])
     return together
 
@@ -202,7 +213,7 @@ def _with_outcome(subjects: Batch, left: Array, event: NDArray[np.int64], cohort
     )
 
 
-def log_hazards(hazard: Array) -> Array:
+def log_log_incidence(hazard: Array) -> Array:
     """Compute log(-log(1 - incidence)) at the end of each interval: any cause, then each.
 
     Shape (member, subject, cause, interval) to (member, subject, state, interval).

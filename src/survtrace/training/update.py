@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from survtrace.errors import DataWarning, SettingError, warn
+from survtrace.metrics.observed_expected import warn_of_strange_ratio
 from survtrace.network.assembly import Network
 from survtrace.settings import whole
 from survtrace.training.cross_fitting import (
@@ -30,7 +31,6 @@ WAYS = ("none", "level", "slope", "heads", "whole")
 TRAINED = ("heads", "whole")
 # Events in all without which nothing is compared, and without which "auto" does not train.
 ENOUGH_TO_COMPARE, ENOUGH_TO_TRAIN = 10, 50
-STRANGE_RATIO = 5.0  # a level so far off is rather another unit of time than another hospital
 
 
 class Updated(NamedTuple):
@@ -143,16 +143,10 @@ def _record(
 
 
 def _warn_of_strange_level(network: Network, local: LocalRows) -> None:
-    """Warn of a level so far off that the unit of durations may be another one."""
     cohort = local.cohort(0.5, [0])
     assert isinstance(cohort.store, dict)
-    ratio = events_ratio(network, cohort.layout.tensors(cohort.store).to(network.device))
-    if not 1 / STRANGE_RATIO < ratio < STRANGE_RATIO:
-        warn(
-            f"the new place has {ratio:.2g} times the events that the model expects there. Are "
-            "durations in the same unit, and events the same?",
-            DataWarning,
-        )
+    subjects = cohort.layout.tensors(cohort.store).to(network.device)
+    warn_of_strange_ratio(events_ratio(network, subjects))
 
 
 def _warn_of_few_events(n_events: int) -> None:

@@ -3,7 +3,7 @@
 # centre's prediction is off by another factor, so that some tables have a spread and some have none.
 # Run in this folder, after reference.R: Rscript centres.R
 # survival: Aalen-Johansen and the influence of each subject on it. riskRegression: AUC and its error.
-# metafor: random effects by REML with Hartung and Knapp's interval, and Cochran's Q.
+# metafor: random effects by REML with Hartung and Knapp's interval (never narrower than without), and Cochran's Q.
 suppressPackageStartupMessages({
   library(survival)
   library(riskRegression)
@@ -31,7 +31,7 @@ area <- function(time, event, horizon, p) {
 }
 
 summarise <- function(effect, error, back) {
-  fit <- rma(effect, sei = error, method = "REML", test = "knha", control = list(threshold = 1e-14, maxiter = 10000, stepadj = 0.5))
+  fit <- rma(effect, sei = error, method = "REML", test = "adhoc", control = list(threshold = 1e-14, maxiter = 10000, stepadj = 0.5))
   new <- predict(fit)
   list(
     mean = back(unname(fit$beta[1])), low = back(fit$ci.lb), high = back(fit$ci.ub), tau = sqrt(fit$tau2),

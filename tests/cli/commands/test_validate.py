@@ -2,6 +2,7 @@
 
 import json
 
+import pandas as pd
 import pytest
 
 pytest.importorskip("jinja2")
@@ -54,12 +55,31 @@ def test_validate_is_read_by_programs(survtrace, model, other_hospital, tmp_path
     assert out.read_text("utf-8").startswith("<!doctype html>")
 
 
+def test_the_screen_tells_what_is_wrong_with_a_table_and_never_says_nan(
+    survtrace, model, other_hospital, tmp_path
+):
+    table = pd.read_csv(other_hospital)
+    table["age"] *= 365.25
+    table["ward"] = ["big", *["small"] * 3, *["none"] * (len(table) - 4)]
+    table.to_csv(tmp_path / "days.csv", index=False)
+    options = ("--by", "ward", "--centre", "ward", "--out", tmp_path / "v.html")
+    ended = survtrace("validate", model, tmp_path / "days.csv", *OPTIONS, *options)
+    words = ended.err.replace("\n", " ")
+    assert "note: Age lies outside" in words
+    assert "groups are not scored" in words
+    assert "nan" not in ended.out
+    assert "nan to" not in (tmp_path / "v.html").read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         (("--by", "sexx"), "did you mean 'sex'?"),
         (("--about", "date=2016"), "did you mean 'dates'?"),
-        (("--thresholds", "high"), "--thresholds must be numbers"),
+        (
+            ("--thresholds", "5%"),
+            "--thresholds must be numbers with commas between them, such as 0.1",
+        ),
     ],
 )
 def test_mistakes_are_named(survtrace, model, other_hospital, tmp_path, options, words):

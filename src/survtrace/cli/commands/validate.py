@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -96,20 +97,24 @@ def validate(
     asked: dict[str, Any] = {"by": columns or None, "centre": centre, "landmark": landmark}
     asked["horizons"] = None if horizon is None else read_numbers(horizon, "--horizon")
     asked["thresholds"] = None if thresholds is None else read_numbers(thresholds, "--thresholds")
-    est, told = load(model), read_about(about)
+    est, said = load(model), read_about(about)
     with screen.hushed(quiet), rows_as_in(table):
         warn_of_interrupted(est)
         kept = [*columns, *([] if centre is None else [centre])]
         X, y = read_scored(est, table, how, keep=kept)
-        found = write_validation(est, X, y, out, title=title, about=told, **asked)
+        found = write_validation(est, X, y, out, title=title, about=said, **asked)
     validation = found.validation
     if json:
         frames = ("counts", "scores", "groups", "differences", "spread", "decisions")
         tables = {name: screen.records(getattr(validation, name)) for name in frames}
         open_topics = [entry.topic for entry in found.checklist if entry.is_open]
-        screen.show_json({**tables, "open": open_topics, "out": str(out)})
+        told = {"alerts": found.alerts, "remarks": found.remarks, "open": open_topics}
+        screen.show_json({**tables, **told, "out": str(out)})
         return
     _show(found)
+    # The page tells them, too; but who reads only the screen must not miss wrong units.
+    for text in (*found.alerts, *found.remarks, *_why_not_scored(validation.scores)):
+        screen.say(f"warning: {text}" if text in found.alerts else f"note: {text}", quiet=quiet)
     screen.say(f"wrote {out}", quiet=quiet)
     topics = [str(entry.topic) for entry in found.checklist if entry.is_open]
     if topics:
@@ -120,7 +125,11 @@ def validate(
 def _show(found: ValidationSummary) -> None:
     """Print scores of everybody, of groups at the middle horizon, and over centres."""
     validation, names = found.validation, found.names
-    title = f"Validation on {found.cohort.n_subjects:,} subjects, with 95 % intervals"
+    who = f"{validation.counts['n'].iloc[0]:,} subjects"
+    if validation.landmark is not None:
+        when = names.time(f"{validation.landmark:.4g}")
+        who += f" under observation at {when}, of {found.cohort.n_subjects:,}"
+    title = f"Validation on {who}, with 95 % intervals"
     scores = _side_by_side(validation.scores, names, ["cause", "horizon"], SHOWN)
     screen.show_frame(scores, title=title)
     middle = found.middle_horizon
@@ -133,6 +142,15 @@ def _show(found: ValidationSummary) -> None:
     spread = validation.spread[validation.spread["score"].isin(OF_GROUPS)]
     if len(spread):
         screen.show_frame(_over_centres(spread, names), title="Over centres")
+
+
+def _why_not_scored(scores: pd.DataFrame) -> list[str]:
+    """Say why scores of everybody that the screen shows are missing, each reason once."""
+    missing = scores[scores["score"].isin(SHOWN) & scores["value"].isna() & (scores["note"] != "")]
+    return [
+        f"{', '.join(dict.fromkeys(rows['score']))} not shown for some cause and horizon: {note}"
+        for note, rows in missing.groupby("note", sort=False)
+    ]
 
 
 def _side_by_side(
@@ -152,14 +170,14 @@ def _side_by_side(
 def _over_centres(spread: pd.DataFrame, names: Names) -> pd.DataFrame:
     rows = [
         {
-            "cause": names.cause(row.cause),
-            "horizon": names.time(f"{row.horizon:.4g}"),
-            "score": row.score,
-            "centres": row.n_centres,
-            "mean": f"{row.mean:.2f} ({row.low:.2f}..{row.high:.2f})",
-            "in a new centre": f"{row.new_low:.2f}..{row.new_high:.2f}",
+            "cause": names.cause(row["cause"]),
+            "horizon": names.time(f"{row['horizon']:.4g}"),
+            "score": row["score"],
+            "centres": row["n_centres"],
+            "mean": _with_interval(row["mean"], row["low"], row["high"]),
+            "in a new centre": _span(row["new_low"], row["new_high"]),
         }
-        for row in spread.itertuples()
+        for row in spread.to_dict(orient="records")
     ]
     import pandas as pd
 
@@ -167,8 +185,16 @@ def _over_centres(spread: pd.DataFrame, names: Names) -> pd.DataFrame:
 
 
 def _cell(row: Any) -> str:
-    if row.value != row.value:
-        return "-"
-    if row.score in AS_SHARES:
+    if row.score in AS_SHARES and not isnan(row.value):
         return f"{row.value:.1%}"
-    return f"{row.value:.2f} ({row.low:.2f}..{row.high:.2f})"
+    return _with_interval(row.value, row.low, row.high)
+
+
+def _span(low: Any, high: Any) -> str:
+    return "-" if isnan(low) else f"{low:.2f}..{high:.2f}"
+
+
+def _with_interval(value: Any, low: Any, high: Any) -> str:
+    if isnan(value):
+        return "-"
+    return f"{value:.2f}" if isnan(low) else f"{value:.2f} ({_span(low, high)})"
