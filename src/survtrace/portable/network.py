@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -143,20 +144,24 @@ class Network:
 def selu(x: Floats) -> Floats:
     """Compute SELU; ``x`` is overwritten.
 
-    The parts above and below 0 are (x + |x|) / 2 and (x - |x|) / 2, both exactly: numpy has no fast
-    minimum of an array and a number. ``exp(x) - 1`` stands in place of expm1, which numpy computes
-    one number at a time; the difference is that of rounding numbers of the size of 1.
+    ``exp(x) - 1`` stands in place of expm1, which numpy computes one number at a time on many
+    processors; the difference is that of rounding numbers of the size of 1. The smaller of two
+    arrays takes it a third of the time of the smaller of an array and a number.
     """
-    size = np.abs(x)
-    below = x - size
-    below *= np.float32(0.5)
+    zeros = _zeros(x.shape)
+    below: Floats = np.minimum(x, zeros)
     np.exp(below, out=below)
     below -= np.float32(1.0)
     below *= np.float32(ALPHA * SCALE)
-    x += size
-    x *= np.float32(0.5 * SCALE)
+    np.maximum(x, zeros, out=x)
+    x *= np.float32(SCALE)
     x += below
     return x
+
+
+@lru_cache(maxsize=16)
+def _zeros(shape: tuple[int, ...]) -> Floats:
+    return np.zeros(shape, dtype=np.float32)
 
 
 def build_network(shape: Mapping[str, Any], saved: Mapping[str, NDArray[Any]]) -> Network:

@@ -75,9 +75,10 @@ def standardise(
     [[1.0], [1.0]]
     """
     missing = np.isnan(values)
-    with np.errstate(over="ignore"):  # the caller refuses infinity
-        scaled = ((values - mean) / np.where(deviation > 0, deviation, 1.0)).astype(np.float32)
-    scaled[:, deviation == 0] = 0.0
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        scaled = ((values - mean) / deviation).astype(np.float32)  # the caller refuses infinity
+    if not deviation.all():
+        scaled[:, deviation == 0] = 0.0
     scaled[missing] = 1.0
     return Encoded((~missing).astype(np.int32), scaled)
 
@@ -193,47 +194,45 @@ class Encoding:
         """Encode columns (`Column`) that were read already, in the order of the covariates."""
         shape, blocks = (n_subjects, len(self.columns)), row_blocks(n_subjects)
         whole = Encoded(np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.float32))
-        n_unseen = np.zeros((len(blocks), len(self.columns)), dtype=np.int64)
-        in_reach = np.ones((len(blocks), len(self.columns)), dtype=np.bool_)
-        first_rows = self.first_rows.tolist()
-        row_of_code: list[Any] = [
-            column.rows_of(given.text) + np.int32(first) if isinstance(column, Categories) else None
-            for column, given, first in zip(self.columns, read, first_rows, strict=False)
-        ]
-        may_be_unseen = [
-            isinstance(column, Categories) and first_rows[j] + UNSEEN in row_of_code[j]
+        first_rows, numbers, given = self.first_rows.tolist(), self.numerical, list(read)
+        row_of_code = {
+            j: column.rows_of(given[j].text) + np.int32(first_rows[j])
             for j, column in enumerate(self.columns)
-        ]
-
-        numbers = self.numerical
-        levels = [j for j, column in enumerate(self.columns) if isinstance(column, Categories)]
+            if isinstance(column, Categories)
+        }
+        unseen = {j: first_rows[j] + UNSEEN for j in row_of_code}
+        unseen = {j: row for j, row in unseen.items() if row in row_of_code[j]}
+        far = set[int]()
 
         def encode_block(k: int) -> None:
             some = blocks[k]
             whole.values[some] = 1
-            for j in levels:
-                rows = row_of_code[j][read[j].codes[some]]
-                if may_be_unseen[j]:
-                    n_unseen[k, j] = np.count_nonzero(rows == first_rows[j] + UNSEEN)
-                whole.rows[some, j] = rows
-            if len(numbers):  # all at once: of one subject, each step takes as long as for many
-                given = np.stack([read[j][some] for j in numbers.tolist()], axis=1)
-                rows, values = standardise(given, *self._mean_and_deviation)
-                whole.rows[some, numbers] = rows + self.first_rows[numbers]
-                whole.values[some, numbers] = values
-                if not is_within_reach(values):
-                    in_reach[k, numbers] = [is_within_reach(column) for column in values.T]
+            for j, row_of in row_of_code.items():
+                whole.rows[some, j] = row_of[given[j].codes[some]]
+            if not len(numbers):
+                return
+            # All at once: of one subject, each step takes as long as for many.
+            raw = np.empty((some.stop - some.start, len(numbers)))
+            for i, j in enumerate(numbers.tolist()):
+                raw[:, i] = given[j][some]
+            rows, values = standardise(raw, *self._mean_and_deviation)
+            whole.rows[some, numbers] = rows + self.first_rows[numbers]
+            whole.values[some, numbers] = values
+            if not is_within_reach(values):
+                far.add(k)
 
         run(encode_block, len(blocks))
-        names = self.names.tolist()
-        for j in np.flatnonzero(~in_reach.all(axis=0)).tolist():
-            require_within_reach(whole.values[:, j], names[j], first_row)
-        counts = zip(names, n_unseen.sum(axis=0).tolist(), strict=True)
-        unseen = {name: n for name, n in counts if n}
-        if unseen:
+        for j in numbers.tolist() if far else ():
+            require_within_reach(whole.values[:, j], self.covariates[j].name, first_row)
+        counts = {
+            self.covariates[j].name: n
+            for j, row in unseen.items()
+            if (n := int(np.count_nonzero(whole.rows[:, j] == row)))
+        }
+        if counts:
             warn(
                 "categories not seen in fit get the unseen token; subjects concerned, by "
-                f"column: {unseen}.",
+                f"column: {counts}.",
                 DataWarning,
             )
         return whole
