@@ -2,7 +2,6 @@
 
 import os
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from survtrace.errors import (
@@ -27,7 +26,8 @@ if TYPE_CHECKING:
     from survtrace.tables.outcome.outcome import Surv
     from survtrace.tables.start_stop import to_start_stop
 
-__version__ = version("survtrace")
+    __version__: str
+
 __all__ = [
     "DataError",
     "DataWarning",
@@ -60,6 +60,10 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     """Import what needs torch when it is first asked for: the command answers at once."""
+    if name == "__version__":  # reading it takes longer than all else here
+        from importlib.metadata import version
+
+        return version("survtrace")
     if name not in ON_DEMAND:
         raise AttributeError(f"module 'survtrace' has no attribute {name!r}")
     return getattr(import_module(ON_DEMAND[name]), name)

@@ -19,7 +19,6 @@ from survtrace.cohort.source import read_frame
 from survtrace.inference.certainty_methods import CertaintyMethods
 from survtrace.inference.interval import IntervalScale
 from survtrace.inference.landmark_score import landmark_brier_score
-from survtrace.inference.paths import Table
 from survtrace.inference.predictor import Predictor, choose_device
 from survtrace.metrics.brier import integrated_brier_scores
 from survtrace.metrics.censoring import CensoringSurvival, censoring_survival, of_same_kind
@@ -29,7 +28,8 @@ from survtrace.tables.covariates.encoding import Encoded, Encoding
 from survtrace.tables.files.formats import read_table
 from survtrace.tables.outcome.outcome import require_same_subjects
 from survtrace.tables.outcome.pairing import read_scored
-from survtrace.tables.outcome.roles import is_path, read_roles
+from survtrace.tables.outcome.roles import read_roles
+from survtrace.tables.table import Table, is_path
 from survtrace.training.cross_fitting import Question
 from survtrace.training.fit import Cluster, fit
 from survtrace.training.local_rows import read_local_rows

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataError
-from survtrace.tables.covariates.covariates import open_table
-from survtrace.tables.outcome.roles import is_path
+from survtrace.tables.table import is_pandas
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -202,6 +202,7 @@ def prediction_frame(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> X = pd.DataFrame({"age": [61, 47]}, index=["ann", "bob"])
     >>> prediction_frame(X, ["survival_12"], np.array([[0.9], [0.8]]))
          survival_12
@@ -214,9 +215,23 @@ def prediction_frame(
             f"with as_frame=True the times must differ; {twice} would be written twice. Ask for "
             "each time once."
         )
-    index = None if is_path(X) else nw.maybe_get_index(open_table(X))
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        raise DataError(
+            "as_frame=True gives a frame of pandas, which is not installed. Install it, or leave "
+            "as_frame out: names of columns are in survtrace.naming.column_names."
+        ) from None
     names = list(columns)
     if deviation is not None:
         values = np.stack([values, deviation], axis=-1)
         names = [each for name in columns for each in (name, f"{name}_std")]
-    return pd.DataFrame(values.reshape(len(values), -1), columns=names, index=index)
+    rows = values.reshape(len(values), -1)
+    return pandas.DataFrame(rows, columns=names, index=_index_of(X))
+
+
+def _index_of(X: Any) -> Any:
+    """Return the row labels of a table, None if it has none."""
+    if isinstance(X, Mapping):
+        X = next((values for values in X.values() if is_pandas(values, "Series")), None)
+    return X.index if is_pandas(X, "DataFrame", "Series") else None

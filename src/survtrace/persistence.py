@@ -15,22 +15,26 @@ import numpy as np
 import pandas as pd
 import safetensors.torch
 import torch
-from safetensors import SafetensorError
+from numpy.typing import NDArray
 from torch import Tensor
 
 from survtrace.errors import SavedFileError
 from survtrace.estimator import SurvTRACE
-from survtrace.inference.interval import IntervalScale
 from survtrace.metrics import CensoringSurvival
 from survtrace.network.assembly import Network, Shape
-from survtrace.tables.covariates.encoding import Encoding
-from survtrace.tables.typicality.typicality import Typicality
-
-FORMAT, FORMAT_VERSION = "survtrace", 1
-NOTE, TENSORS = "estimator.json", "tensors.safetensors"
-TYPICALITY = "typicality."  # before the names of its tensors
-# Names of tensors in a folder where the network's own name differs: folders outlive renamings.
-SAVED_NAMES = {"recalibration_factor": "level"}
+from survtrace.saved_folder import (
+    FORMAT,
+    FORMAT_VERSION,
+    NETWORK,
+    NOTE,
+    SAVED_NAMES,
+    TENSORS,
+    TYPICALITY,
+    damaged,
+    network_arrays,
+    read_folder,
+    restore,
+)
 
 
 def save(est: SurvTRACE, path: str | Path) -> None:
@@ -50,7 +54,7 @@ def save(est: SurvTRACE, path: str | Path) -> None:
     state = est.network_.state_dict()
     if bool((state["hazard_power"] == 1).all()):  # as in every folder from before
         del state["hazard_power"]
-    network = {f"network.{SAVED_NAMES.get(name, name)}": t for name, t in state.items()}
+    network = {f"{NETWORK}{SAVED_NAMES.get(name, name)}": t for name, t in state.items()}
     arrays = {
         "time_grid": est.time_grid_,
         "score_times": est.score_times_,
@@ -97,55 +101,28 @@ def load(path: str | Path) -> SurvTRACE:
     survtrace.errors.SavedFileError: no/such/folder holds no saved estimator (estimator.json is \
 missing). Pass the folder that SurvTRACE.save wrote.
     """
-    note, tensors = _read_folder(Path(path))
+    note, arrays = read_folder(Path(path))
     try:
-        return _rebuild(note, tensors)
+        return _rebuild(note, arrays)
     except (AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise SavedFileError(
-            f"{path} is damaged ({type(error).__name__}: {error}). Copy the folder again."
-        ) from None
+        raise damaged(path, error) from None
 
 
-def _rebuild(note: dict[str, Any], tensors: dict[str, Tensor]) -> SurvTRACE:
+def _rebuild(note: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> SurvTRACE:
     est = SurvTRACE(**note["settings"])
-    est.causes_ = note["causes"]
-    # Folders saved before these were known have none of them: censored, left_out, card, entry,
-    # has_start_stop, interval, typicality, updates.
-    est.censored_ = note.get("censored", [])
-    est.encoding_ = Encoding.from_dict(note["encoding"], note.get("left_out", ()))
-    est._remember_names(est.encoding_)
-    est.feature_names_in_ = est.encoding_.names
-    est.n_features_in_ = len(est.feature_names_in_)
-    est.time_grid_ = tensors["time_grid"].numpy()
-    est.score_times_ = tensors["score_times"].numpy()
-    est.median_event_time_ = note["median_event_time"]
-    at_risk, entered = (tensors.get(f"censoring_{name}") for name in ("at_risk", "entered"))
+    restore(est, note, arrays)
+    est.score_times_ = arrays["score_times"]
     est.censoring_ = CensoringSurvival(
-        tensors["censoring_times"].numpy(),
-        tensors["censoring_values"].numpy(),
+        arrays["censoring_times"],
+        arrays["censoring_values"],
         floor=note["censoring_floor"],
-        at_risk=None if at_risk is None else at_risk.numpy(),
-        entered=None if entered is None else entered.numpy(),
+        at_risk=arrays.get("censoring_at_risk"),
+        entered=arrays.get("censoring_entered"),
     )
     est.history_ = pd.DataFrame(note["history"])
-    est.card_ = note.get("card", {})
-    interval = note.get("interval")
-    est.interval_ = None if interval is None else IntervalScale(**interval)
-    est.entry_ = None if note.get("entry") is None else tuple(note["entry"])
-    est.has_start_stop_ = bool(note.get("has_start_stop", False))
-    typicality = {
-        name.removeprefix(TYPICALITY): tensor.numpy()
-        for name, tensor in tensors.items()
-        if name.startswith(TYPICALITY)
-    }
-    est.typicality_ = Typicality.from_arrays(est.encoding_, typicality) if typicality else None
-    est.updates_ = note.get("updates", [])
     network = Network(Shape.from_dict(note["shape"]))
-    saved = {n.removeprefix("network."): t for n, t in tensors.items() if n.startswith("network.")}
-    for name, saved_name in SAVED_NAMES.items():
-        saved[name] = saved.pop(saved_name)
-    saved.setdefault("hazard_power", torch.ones(network.shape.n_causes))
-    network.load_state_dict(saved)
+    saved = network_arrays(arrays, network.shape.n_causes)
+    network.load_state_dict({name: torch.from_numpy(array) for name, array in saved.items()})
     est.network_ = network.eval()
     return est
 
@@ -215,43 +192,3 @@ def _may_be_replaced(path: Path) -> bool:
         return not any(path.iterdir()) or json.loads((path / NOTE).read_bytes())["format"] == FORMAT
     except (OSError, ValueError, TypeError, KeyError):
         return False
-
-
-def _read_folder(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Read and check both files."""
-    note = _read_note(path)
-    try:
-        content = (path / TENSORS).read_bytes()
-        if hashlib.sha256(content).hexdigest() != note.get("tensors_sha256"):
-            raise SavedFileError(
-                f"{path / TENSORS} is damaged: its content is not what was saved. "
-                "Copy the folder again, or save the estimator anew."
-            )
-        return note, safetensors.torch.load(content)
-    except FileNotFoundError:
-        raise SavedFileError(f"{path} has no {TENSORS}; copy the whole folder again.") from None
-    except SafetensorError as error:
-        raise SavedFileError(f"{path / TENSORS} is not a safetensors file ({error}).") from None
-
-
-def _read_note(path: Path) -> dict[str, Any]:
-    try:
-        note = json.loads((path / NOTE).read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        raise SavedFileError(
-            f"{path} holds no saved estimator ({NOTE} is missing). Pass the folder that "
-            "SurvTRACE.save wrote."
-        ) from None
-    except (ValueError, RecursionError):
-        raise SavedFileError(
-            f"{path / NOTE} is damaged: it is not JSON. Copy the folder again."
-        ) from None
-    if not isinstance(note, dict) or note.get("format") != FORMAT:
-        raise SavedFileError(f"{path / NOTE} was not written by survtrace.")
-    version = note.get("format_version")
-    if not isinstance(version, int) or version > FORMAT_VERSION:
-        raise SavedFileError(
-            f"{path} has format version {version}; this survtrace reads up to {FORMAT_VERSION}. "
-            "Upgrade survtrace."
-        )
-    return note

@@ -8,7 +8,7 @@ import pytest
 
 from survtrace import SettingError, SurvTRACE, load
 from survtrace.inference.interval import IntervalScale
-from survtrace.inference.paths import Table
+from survtrace.tables.table import Table
 
 TIMES = np.linspace(0.0, 20.0, 41)
 

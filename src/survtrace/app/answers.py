@@ -32,7 +32,8 @@ from survtrace.explain import attention_rollout
 from survtrace.inference.interval import with_cuts
 from survtrace.inference.times import read_times
 from survtrace.naming import prediction_frame, state_names
-from survtrace.tables.covariates.covariates import Kind, open_table
+from survtrace.tables.covariates.covariate import Kind
+from survtrace.tables.covariates.covariates import open_table
 
 Array = NDArray[np.float64]
 NAMED = 20  # columns named in a message, at most

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from survtrace.estimator import SurvTRACE
 from survtrace.model_card import card_facts
 from survtrace.naming import card_events, names_of
-from survtrace.tables.covariates.covariates import Kind
+from survtrace.tables.covariates.covariate import Kind
 from survtrace.tables.covariates.encoding import Scale
 
 TEN_YEARS = {"year": 10.0, "yr": 10.0, "month": 120.0, "week": 520.0, "day": 3650.0}

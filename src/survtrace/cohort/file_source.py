@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from survtrace.cohort.source import Chunk, FrameSource, OutcomeScan
 from survtrace.errors import DataError, SettingError, row_name
 from survtrace.tables.covariates.columns import numbers
-from survtrace.tables.covariates.covariates import Covariate
+from survtrace.tables.covariates.covariate import Covariate
 from survtrace.tables.files.formats import readable, require_columns, require_table
 from survtrace.tables.files.parquet import is_parquet, parquet_chunks, parquet_columns
 from survtrace.tables.outcome.censoring_labels import (

@@ -19,9 +19,11 @@ from survtrace.cohort.subjects import (
     subjects_of,
 )
 from survtrace.errors import DataError
-from survtrace.tables.covariates.columns import Column, read_columns
-from survtrace.tables.covariates.covariates import Covariate, open_table
+from survtrace.tables.covariates.columns import read_columns
+from survtrace.tables.covariates.covariate import Covariate
+from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.covariates.real_numbers import real_numbers
+from survtrace.tables.covariates.values import Column
 from survtrace.tables.outcome.outcome import (
     Outcome,
     read_outcome,

@@ -15,10 +15,10 @@ from survtrace.cohort.file_source import Source
 from survtrace.cohort.row_sample import Sample
 from survtrace.cohort.source import Chunk
 from survtrace.errors import DataError
-from survtrace.tables.covariates.columns import Column, Levels
-from survtrace.tables.covariates.covariates import Covariate
+from survtrace.tables.covariates.covariate import Covariate
 from survtrace.tables.covariates.encoding import find_copies
 from survtrace.tables.covariates.summary import Counts, Spread, Summary, summarise
+from survtrace.tables.covariates.values import Column, Levels
 from survtrace.tables.tasks import map_in_order
 
 MOST_OUTCOMES = 1_000_000

@@ -11,7 +11,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataError
-from survtrace.tables.covariates.covariates import kind_of, nearest, open_table
+from survtrace.tables.covariates.covariate import nearest
+from survtrace.tables.covariates.covariates import kind_of, open_table
 from survtrace.tables.outcome.alignment import align_rows
 
 Floats = NDArray[np.float64]

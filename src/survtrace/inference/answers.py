@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from survtrace.errors import DataError, row_name
 from survtrace.inference import curves
 from survtrace.ops import find_kernel
+from survtrace.tables.covariates.magnitude import not_finite
 from survtrace.threads import run_in_few_threads, threads
 
 BLOCK = 32
@@ -154,7 +154,7 @@ def _write_by_kernel(
     at = question.at.of(subjects.start, subjects.stop - subjects.start)
     place = at.interval.numpy(), at.fraction.numpy()
     if (bad := kernel(logits, factor, *place, states, *out)) is not None:
-        raise _not_finite(subjects.start + bad)
+        raise not_finite(subjects.start + bad)
 
 
 def _subjects_at_once(question: Question, hazards: Tensor) -> int:
@@ -190,12 +190,4 @@ def require_finite(answers: Tensor, first: int) -> None:
     finite = torch.isfinite(answers)
     if not finite.all():
         bad = torch.nonzero(~finite.flatten(1).all(1))
-        raise _not_finite(first + int(bad[0]))
-
-
-def _not_finite(row: int) -> DataError:
-    return DataError(
-        f"predictions must be finite; the network's are not for {row_name(row)}"
-        ". Its covariates are too large for it: correct them, or leave them out as missing. "
-        "If they are of the size seen in fit, the saved network is damaged: fit it again."
-    )
+        raise not_finite(first + int(bad[0]))

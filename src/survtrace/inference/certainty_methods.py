@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from survtrace.inference.interval import IntervalScale, interval_ends, require_interval
@@ -19,10 +18,13 @@ from survtrace.inference.methods import (
     Yes,
     common_times,
 )
-from survtrace.inference.paths import Table
 from survtrace.inference.times import read_times
 from survtrace.naming import column_names, prediction_frame
 from survtrace.tables.outcome.alignment import align_rows
+from survtrace.tables.table import Table, is_pandas
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class CertaintyMethods(CurveMethods):
@@ -108,7 +110,7 @@ class CertaintyMethods(CurveMethods):
         place = self._place(cause)
         states = 0 if kind == "survival" else slice(1, None) if place is None else place + 1
         after = align_rows(X, conditional_after, "conditional_after")
-        if isinstance(times, pd.DataFrame):
+        if is_pandas(times, "DataFrame"):
             times = align_rows(X, times, "times")
         points, outside = read_times(times, self.time_grid_, extrapolate, after)
         ends = list(interval_ends(predictor, scale, X, self.time_grid_, points, after, level))

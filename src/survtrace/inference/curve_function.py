@@ -1,15 +1,18 @@
 """One subject's curve as a function of time."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import torch
-from jaxtyping import Float
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataError
-from survtrace.inference.curves import Curve, locate_times
+
+# Of hazards, times and cuts: the curve averaged over members, (time,) or (cause, time).
+MeanCurve = Callable[
+    [NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,17 +31,18 @@ class CurveFunction:
 
     Examples
     --------
-    >>> from survtrace.inference.curves import survival
+    >>> from functools import partial
+    >>> from survtrace.inference.curves import mean_curve
     >>> cuts = np.array([0.0, 10.0])
-    >>> curve = CurveFunction(cuts, np.full((1, 1, 1), 0.5), cuts, survival)
+    >>> curve = CurveFunction(cuts, np.full((1, 1, 1), 0.5), cuts, partial(mean_curve, "survival"))
     >>> curve.y.round(4), round(float(curve(5.0)), 4)
     (array([1.    , 0.6065]), 0.7788)
     """
 
     x: NDArray[np.float64]
-    hazard: Float[np.ndarray, "member cause interval"] = field(repr=False)
+    hazard: NDArray[np.float64] = field(repr=False)  # (member, cause, interval)
     cuts: NDArray[np.float64] = field(repr=False)
-    curve: Curve = field(repr=False)
+    curve: MeanCurve = field(repr=False)
     cause: int | None = field(default=None, repr=False)
 
     @property
@@ -59,7 +63,6 @@ class CurveFunction:
                 f"a curve is known from {first:g} to {last:g}; got x={x!r}. Ask within these "
                 "times, or predict an array, which has the setting extrapolate."
             )
-        at = locate_times(torch.from_numpy(times.reshape(1, -1)), torch.from_numpy(self.cuts))
-        mean = self.curve(torch.from_numpy(self.hazard).unsqueeze(1), at).mean(0)[0].numpy()
+        mean = self.curve(self.hazard, times.ravel(), self.cuts)
         values = (mean if self.cause is None else mean[self.cause]).reshape(times.shape)
         return values[0] if len(values) == 1 else values

@@ -14,6 +14,7 @@ from functools import reduce
 from operator import add
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from numpy.polynomial.legendre import leggauss
@@ -235,6 +236,18 @@ def hazards(
 ) -> Float[Tensor, "1 subject member cause interval"]:
     """Hazards themselves, of all members, whatever is asked: what a `CurveFunction` keeps."""
     return hazard.transpose(0, 1)[None]
+
+
+def mean_curve(
+    kind: str,
+    hazard: Float[np.ndarray, "member cause interval"],
+    times: Float[np.ndarray, " time"],
+    cuts: Float[np.ndarray, " cut"],
+) -> Float[np.ndarray, "*cause time"]:
+    """Compute a subject's curve, by the name of a function of this module, members averaged."""
+    curve: Curve = globals()[kind]
+    at = locate_times(torch.from_numpy(times).view(1, -1), torch.from_numpy(cuts))
+    return curve(torch.from_numpy(hazard).unsqueeze(1), at).mean(0)[0].numpy()
 
 
 def _average_survival(hazard: Tensor, times: Tensor, at: TimeIndex) -> Tensor:

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from numbers import Real
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm
 
 from survtrace.errors import SettingError
-from survtrace.inference.paths import Table
+from survtrace.tables.table import Table
 
 if TYPE_CHECKING:
     from survtrace.inference.predictor import Predictor
@@ -78,8 +78,9 @@ class IntervalScale:
 
     def _deviations(self, level: float) -> Array:
         """Deviations that cover a level: normal quantiles, times what was learned beside them."""
-        known = norm.ppf((1 + np.array(self.levels)) / 2)
-        wanted = norm.ppf((1 + level) / 2)
+        normal = NormalDist()
+        known = np.array([normal.inv_cdf((1 + each) / 2) for each in self.levels])
+        wanted = normal.inv_cdf((1 + float(level)) / 2)
         ratios = np.asarray(self.quantiles) / known
         return np.array([wanted * np.interp(wanted, known, ratio) for ratio in ratios])
 

@@ -6,16 +6,17 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataError, SettingError
-from survtrace.inference.paths import Table
 from survtrace.inference.times import numbers_or_nan, read_times
 from survtrace.naming import column_names, prediction_frame, state_names
 from survtrace.tables.outcome.alignment import align_rows
+from survtrace.tables.table import Table, is_pandas
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from survtrace.inference.predictor import Predictor
 
 Array = NDArray[np.float64]
@@ -372,7 +373,7 @@ class CurveMethods:
             functions = predictor.functions(X, kind, knots)
             return functions if chosen is None else functions[:, chosen]
         after = align_rows(X, after, "conditional_after")
-        if isinstance(times, pd.DataFrame):  # a row for each subject
+        if is_pandas(times, "DataFrame"):  # a row for each subject
             times = align_rows(X, times, "times")
         points, outside = read_times(times, self.time_grid_, extrapolate, after)
         mean, std = predictor.curve(X, kind, points, cause=chosen, after=after, with_std=return_std)

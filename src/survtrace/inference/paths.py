@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -18,8 +18,6 @@ from survtrace.tables.files.reading import Reading
 from survtrace.tables.files.text_levels import text_columns
 
 T = TypeVar("T")
-# A pandas or polars frame, a mapping of columns or a 2-D array; or the path of a file.
-Table = Any
 
 
 def read_rows(

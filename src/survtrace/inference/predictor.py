@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,9 +24,9 @@ from survtrace.inference.answers import (
     write_answers,
 )
 from survtrace.inference.curve_function import CurveFunction
-from survtrace.inference.paths import Table, answer_chunks, read_rows, times_of_rows
-from survtrace.inference.times import numbers_or_nan
-from survtrace.inference.unlike import warn_of_unlike
+from survtrace.inference.paths import answer_chunks, read_rows, times_of_rows
+from survtrace.inference.times import read_starts, require_row_each
+from survtrace.inference.unlike import require_typicality, warn_of_unlike
 from survtrace.network.assembly import Network
 from survtrace.network.power import raised
 from survtrace.ops import cause_logits, find_kernel
@@ -33,8 +34,8 @@ from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.covariates.encoding import Encoded, Encoding
 from survtrace.tables.covariates.ranges import warn_of_far_values
 from survtrace.tables.files.text_levels import as_learned
-from survtrace.tables.outcome.roles import is_path
-from survtrace.tables.typicality.typicality import FEWEST_SUBJECTS, Typicality
+from survtrace.tables.table import Table, is_path
+from survtrace.tables.typicality.typicality import Typicality
 from survtrace.threads import run_in_few_threads, threads
 
 Array = NDArray[np.float64]
@@ -93,7 +94,7 @@ class Predictor:
     def functions(self, X: Table, kind: str, knots: Array) -> NDArray[np.object_]:
         """Curves as a `CurveFunction` for each subject: (subject,), or (subject, cause)."""
         hazards, _ = self.curve(X, "hazards", knots[:1])
-        curve = getattr(curves, kind)
+        curve = partial(curves.mean_curve, kind)
         causes = [None] if kind == "survival" else range(hazards.shape[2])
         functions = [
             [CurveFunction(knots, hazard, self.cuts, curve, cause) for cause in causes]
@@ -124,7 +125,7 @@ class Predictor:
         self, X: Table, *, with_reasons: bool = False
     ) -> tuple[Array, list[tuple[str, ...]]]:
         """How usual each subject is among those learned from, and which covariates make it so."""
-        learned = self._learned_typicality()
+        learned = require_typicality(self.typicality)
 
         def answer(rows: Table, first: int) -> tuple[Array, list[tuple[str, ...]]]:
             encoded = self.encode(open_table(rows), judge=False)
@@ -244,15 +245,6 @@ class Predictor:
         shape = self.network.shape
         return threads(self.n_threads, n_subjects * shape.n_members * shape.n_tokens)
 
-    def _learned_typicality(self) -> Typicality:
-        if self.typicality is None:
-            raise DataError(
-                "how usual a patient is was not learned: the estimator was saved by an earlier "
-                f"version, or learned from fewer than {FEWEST_SUBJECTS} patients. Fit it again, "
-                "on more patients if they were so few."
-            )
-        return self.typicality
-
     def encode(self, table: Table, *, judge: bool = True) -> Encoded:
         """Encode a table with at least one subject, in threads where that pays.
 
@@ -272,23 +264,13 @@ class Predictor:
         return encoded
 
     def _starts(self, after: ArrayLike, n_subjects: int) -> Tensor:
-        start = numbers_or_nan(after, "conditional_after")
-        if start.shape not in ((), (n_subjects,)) or not (np.isfinite(start) & (start >= 0)).all():
-            raise DataError(
-                "conditional_after must be a time of zero or more, or one for each of the "
-                f"{n_subjects} subjects; got {after!r}."
-            )
-        return self.on_device(_whole_blocks_of(np.full(n_subjects, start))).view(-1, 1)
+        return self.on_device(_whole_blocks_of(read_starts(after, n_subjects))).view(-1, 1)
 
     def _points(self, points: Array, n_subjects: int) -> Tensor:
         """Times as (1, time) where they are common to all subjects, else (subject, time)."""
         if points.ndim == 1:
             return self.on_device(points).view(1, -1)
-        if len(points) != n_subjects:
-            raise DataError(
-                f"times must be a flat sequence, or have a row for each of the {n_subjects} "
-                f"subjects; got shape {points.shape}. Pass for example times=[12, 60]."
-            )
+        require_row_each(points, n_subjects)
         return self.on_device(_whole_blocks_of(points))
 
 

@@ -70,6 +70,32 @@ def read_times(
     return points, np.logical_or.reduce(np.broadcast_arrays(*found)) if found else None
 
 
+def read_starts(after: ArrayLike, n_subjects: int) -> Array:
+    """Read when each subject is known to be event-free, shape (subject,).
+
+    Examples
+    --------
+    >>> read_starts(12, n_subjects=2)
+    array([12., 12.])
+    """
+    start = numbers_or_nan(after, "conditional_after")
+    if start.shape not in ((), (n_subjects,)) or not (np.isfinite(start) & (start >= 0)).all():
+        raise DataError(
+            "conditional_after must be a time of zero or more, or one for each of the "
+            f"{n_subjects} subjects; got {after!r}."
+        )
+    return np.full(n_subjects, start)
+
+
+def require_row_each(points: Array, n_subjects: int) -> None:
+    """Refuse times with two axes that have not a row for each subject."""
+    if points.ndim == 2 and len(points) != n_subjects:
+        raise DataError(
+            f"times must be a flat sequence, or have a row for each of the {n_subjects} "
+            f"subjects; got shape {points.shape}. Pass for example times=[12, 60]."
+        )
+
+
 def _outside(
     outside: NDArray[np.bool_], where: str, instead: str, extrapolate: str
 ) -> NDArray[np.bool_] | None:

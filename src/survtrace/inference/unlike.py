@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from math import lgamma
 
 import numpy as np
 
-from survtrace.errors import UnlikePatientsWarning, row_name, warn
+from survtrace.errors import DataError, UnlikePatientsWarning, row_name, warn
 from survtrace.tables.covariates.encoding import Encoded
 from survtrace.tables.tasks import Run, one_by_one
-from survtrace.tables.typicality.typicality import UNLIKE, Typicality
+from survtrace.tables.typicality.typicality import FEWEST_SUBJECTS, UNLIKE, Typicality
 
 MOST_JUDGED = 2**16  # subjects of a table, evenly spread: more would only make predictions slower
 SURE = 0.99  # share of tables of patients like those learned from that get no warning
@@ -85,6 +86,18 @@ def warn_of_unlike(typicality: Typicality, encoded: Encoded, run: Run = one_by_o
         total.warn()
 
 
+def require_typicality(typicality: Typicality | None) -> Typicality:
+    """Refuse to judge patients where nothing was learned of how usual they are."""
+    if typicality is None:
+        raise DataError(
+            "how usual a patient is was not learned: the estimator was saved by an earlier "
+            f"version, or learned from fewer than {FEWEST_SUBJECTS} patients. Fit it again, "
+            "on more patients if they were so few."
+        )
+    return typicality
+
+
+@lru_cache(maxsize=1024)
 def most_by_chance(n: int, n_learned: int) -> int:
     """Count how many of n subjects may be unlike in all but one in a hundred tables.
 

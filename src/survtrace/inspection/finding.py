@@ -9,7 +9,7 @@ from typing import Any, Literal
 from survtrace.errors import Answer
 from survtrace.inspection.dictionary import Entry
 from survtrace.inspection.distinct import rows
-from survtrace.tables.covariates.covariates import Covariate, Kind
+from survtrace.tables.covariates.covariate import Covariate, Kind
 
 Use = Literal["numerical", "categorical", "left out", "question"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from survtrace.tables.covariates.columns import Levels
+from survtrace.tables.covariates.values import Levels
 from survtrace.tables.outcome.outcome import Outcome
 
 N_ENOUGH = 30  # subjects

@@ -19,7 +19,7 @@ from survtrace.inspection.texts import (
     is_named_like_an_identifier,
 )
 from survtrace.tables.covariates.columns import numbers
-from survtrace.tables.covariates.covariates import Covariate
+from survtrace.tables.covariates.covariate import Covariate
 from survtrace.tables.covariates.missing import SENTINELS, is_plain_number
 
 

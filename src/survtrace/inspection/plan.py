@@ -15,15 +15,12 @@ from survtrace.inspection.dictionary import Entry, read_dictionary, require_name
 from survtrace.inspection.entry_columns import find_entry
 from survtrace.inspection.finding import Finding
 from survtrace.inspection.leaks import find_leak
-from survtrace.tables.covariates.columns import Levels, plain_columns, read_column
-from survtrace.tables.covariates.covariates import (
-    Covariate,
-    are_positions,
-    infer_covariates,
-    names_of,
-)
+from survtrace.tables.covariates.columns import plain_columns, read_column
+from survtrace.tables.covariates.covariate import Covariate, are_positions
+from survtrace.tables.covariates.covariates import infer_covariates, names_of
 from survtrace.tables.covariates.missing import MARKERS
 from survtrace.tables.covariates.summary import summarise
+from survtrace.tables.covariates.values import Levels
 from survtrace.tables.files.formats import HINTS
 from survtrace.tables.files.text_files import find_decimal
 from survtrace.tables.outcome.outcome import Outcome

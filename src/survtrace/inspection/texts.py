@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from survtrace.tables.covariates.columns import plain_text
+from survtrace.tables.covariates.values import plain_text
 
 N_FEW = 30  # rows below which a table is not judged by how many distinct values a column has
 N_IDENTIFIER = 50

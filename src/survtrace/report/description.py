@@ -15,7 +15,8 @@ from survtrace.metrics.censoring import FEWEST_AT_RISK
 from survtrace.metrics.event_table import event_table
 from survtrace.metrics.follow_up import follow_up_quantiles
 from survtrace.tables.covariates.columns import levels, numbers
-from survtrace.tables.covariates.covariates import Covariate, open_table
+from survtrace.tables.covariates.covariate import Covariate
+from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.covariates.encoding import Categories, Scale
 from survtrace.tables.outcome.outcome import Outcome, join_rows
 

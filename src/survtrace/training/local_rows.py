@@ -21,8 +21,9 @@ from survtrace.tables.files.text_levels import as_learned
 from survtrace.tables.outcome.outcome import Outcome, require_same_subjects
 from survtrace.tables.outcome.outcome_warnings import informative
 from survtrace.tables.outcome.pairing import read_scored
-from survtrace.tables.outcome.roles import is_path, names_columns, read_roles
+from survtrace.tables.outcome.roles import names_columns, read_roles
 from survtrace.tables.outcome.time_grid import StayScale
+from survtrace.tables.table import is_path
 
 Rows = NDArray[np.int64]
 

@@ -11,7 +11,8 @@ import pytest
 
 from survtrace import DataError
 from survtrace.tables.covariates.columns import levels, numbers
-from survtrace.tables.covariates.covariates import Covariate, open_table
+from survtrace.tables.covariates.covariate import Covariate
+from survtrace.tables.covariates.covariates import open_table
 
 CODE = Covariate("a", "categorical")
 UNUSED = pd.Categorical(["x", None, "z", "x"], categories=["z", "y", "x"])

@@ -8,12 +8,8 @@ from scipy import sparse
 
 from survtrace import DataError, DataWarning, SettingError
 from survtrace.tables.covariates.columns import levels, numbers
-from survtrace.tables.covariates.covariates import (
-    Covariate,
-    infer_covariates,
-    open_table,
-    select_columns,
-)
+from survtrace.tables.covariates.covariate import Covariate
+from survtrace.tables.covariates.covariates import infer_covariates, open_table, select_columns
 
 
 def kinds(X, **settings):

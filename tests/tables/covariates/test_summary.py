@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from survtrace.tables.covariates.columns import Levels
 from survtrace.tables.covariates.summary import (
     Counts,
     Spread,
     nearest_quantiles,
     summarise,
 )
+from survtrace.tables.covariates.values import Levels
 
 values = st.lists(st.one_of(st.floats(-1e6, 1e6), st.just(np.nan)), max_size=30)
 words = st.lists(st.sampled_from(["a", "b", "c", None]), max_size=30)

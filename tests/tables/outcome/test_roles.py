@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from survtrace import DataError
-from survtrace.tables.outcome.roles import Roles, is_path, read_roles
+from survtrace.tables.outcome.roles import Roles, read_roles
+from survtrace.tables.table import is_path
 
 
 def test_all_other_columns_are_covariates():

@@ -203,7 +203,8 @@ def sentinel_options(plan: Plan, table: nw.DataFrame[Any]) -> tuple[list[str], l
 
 
 def _has_value(table: nw.DataFrame[Any], covariate: Any, code: str) -> bool:
-    from survtrace.tables.covariates.columns import Levels, read_column
+    from survtrace.tables.covariates.columns import read_column
+    from survtrace.tables.covariates.values import Levels
 
     try:
         column = read_column(table, covariate)

@@ -1,33 +1,30 @@
-"""Read the values of one covariate: numbers, or codes into a list of levels."""
+"""Read the columns of a frame: numbers, or codes into a list of levels."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from survtrace.errors import DataError, DataWarning, row_name, warn
-from survtrace.tables.covariates.covariates import Covariate
+from survtrace.errors import DataError
+from survtrace.tables.covariates.covariate import Covariate
 from survtrace.tables.covariates.magnitude import require_magnitude
-from survtrace.tables.covariates.missing import MARKERS, is_plain_number
-from survtrace.tables.covariates.text_numbers import parse_distinct
-from survtrace.tables.covariates.units import same_unit
+from survtrace.tables.covariates.values import (
+    Column,
+    Levels,
+    checked_numbers,
+    merge_equal,
+    numbers_in_text,
+    read_levels,
+    text_of,
+)
 from survtrace.tables.tasks import Run, map_in_order, one_by_one
 
-
-class Levels(NamedTuple):
-    """A categorical column: each subject's index into a list of distinct texts, -1 if missing."""
-
-    codes: NDArray[np.int64]
-    text: list[str]
-
-
-Column = NDArray[np.float64] | Levels
 TEXTS = (nw.String, nw.Categorical, nw.Enum)
 CODED = (nw.Boolean, *TEXTS)
 FEW_LEVELS, N_HEAD = 64, 2**10
@@ -100,19 +97,13 @@ def numbers(
         return np.full(len(series), np.nan)
     values = _as_floats(series)
     if values is None:
-        values = _numbers_in_text(series, covariate, first_row)
-    if markers := [float(text) for text in covariate.missing if is_plain_number(text)]:
-        values = np.where(np.isin(values, markers), np.nan, values)  # 999 may mean "not known"
-    infinite = np.isinf(values)
-    if infinite.any():
-        raise DataError(
-            f"numerical covariates must be finite; column {covariate.name!r} has "
-            f"{infinite.sum()} infinite values (first: "
-            f"{row_name(first_row + np.flatnonzero(infinite)[0])}). "
-            "Replace infinity by a missing value or a bound."
-        )
-    _require_possible(values, covariate, first_row)
-    return values
+        if not (series.dtype in TEXTS or series.dtype in (nw.Object, nw.Unknown)):
+            raise DataError(
+                f"column {covariate.name!r} is numerical; got {series.dtype}. "
+                "Convert it to numbers, or name it in categorical= when fitting."
+            )
+        values = numbers_in_text(*_factorise(series), covariate, first_row)
+    return checked_numbers(values, covariate, first_row)
 
 
 def _as_floats(series: nw.Series[Any]) -> NDArray[np.float64] | None:
@@ -131,67 +122,6 @@ def _as_floats(series: nw.Series[Any]) -> NDArray[np.float64] | None:
         return None
 
 
-def _numbers_in_text(
-    series: nw.Series[Any], covariate: Covariate, first_row: int
-) -> NDArray[np.float64]:
-    """Parse a column of texts, with the covariate's decimal mark, markers and unit."""
-    if not (series.dtype in TEXTS or series.dtype in (nw.Object, nw.Unknown)):
-        raise DataError(
-            f"column {covariate.name!r} is numerical; got {series.dtype}. "
-            "Convert it to numbers, or name it in categorical= when fitting."
-        )
-    codes, distinct = _factorise(series)
-    texts = [(_text_of(level) or "").strip() for level in distinct]
-    strict = covariate.decimal == "." and not covariate.thousands
-    decimal = "clear" if strict else covariate.decimal
-    read = parse_distinct(texts, decimal, [*MARKERS, *covariate.missing], covariate.unit)
-    unreadable = np.append(read.unreadable, False)[codes]
-    if unreadable.any():
-        first = int(np.flatnonzero(unreadable)[0])
-        text = texts[codes[first]][:40]
-        why = "could be one of two numbers" if read.ambiguous[codes[first]] else "is no number"
-        seen = (
-            f"column {covariate.name!r} is numerical; {unreadable.sum()} of {len(codes)} values "
-            f"are not to be read as numbers (first: {row_name(first_row + first)}, {text!r} {why})."
-        )
-        raise DataError(
-            f"{seen} Convert them, make them missing, or name the column in categorical= when "
-            "fitting.",
-            in_command=f"{seen} Correct them, or leave them empty.",
-        )
-    expected = same_unit(covariate.unit)
-    other = next((text for text, unit in read.units.items() if same_unit(unit) != expected), None)
-    if expected and other is not None:
-        raise DataError(
-            f"column {covariate.name!r} is in {covariate.unit!r}; {other!r} is in another unit. "
-            "Convert the values to one unit."
-        )
-    if read.kinds and not covariate.in_text:
-        kinds = sorted({kind for some in read.kinds.values() for kind in some})
-        n_changed = np.isin(codes, [i for i, text in enumerate(texts) if text in read.kinds]).sum()
-        warn(
-            f"column {covariate.name!r} holds numbers written as text, which it did not in fit: "
-            f"{', '.join(kinds)}, in {n_changed} of {len(codes)} values. They are read as numbers.",
-            DataWarning,
-        )
-    return np.append(read.numbers, np.nan)[codes]
-
-
-def _require_possible(values: NDArray[np.float64], covariate: Covariate, first_row: int) -> None:
-    """Refuse numbers that the data dictionary says to be impossible."""
-    low = -np.inf if covariate.low is None else covariate.low
-    high = np.inf if covariate.high is None else covariate.high
-    bad = (values < low) | (values > high)
-    if bad.any():
-        first = int(np.flatnonzero(bad)[0])
-        raise DataError(
-            f"column {covariate.name!r} must lie between {low:g} and {high:g}, as the data "
-            f"dictionary says; {bad.sum()} of {len(bad)} values do not (first: "
-            f"{row_name(first_row + first)}, {values[first]:g}). Correct them, or leave them "
-            "empty."
-        )
-
-
 def levels(table: nw.DataFrame[Any], covariate: Covariate) -> Levels:
     """Read a categorical column as text levels in order of appearance; 1, 1.0, "1" are one level.
 
@@ -202,54 +132,13 @@ def levels(table: nw.DataFrame[Any], covariate: Covariate) -> Levels:
     >>> levels(nw.from_native(pd.DataFrame({"a": [2.0, 1.0, 2.0]})), Covariate("a", "categorical"))
     Levels(codes=array([0, 1, 0]), text=['2', '1'])
     """
-    codes, distinct = _factorise(table.get_column(covariate.name))
-    return _merge_equal(codes, _normalised([_text_of(level) for level in distinct], covariate))
-
-
-def _merge_equal(codes: NDArray[np.intp], texts: list[str | None]) -> Levels:
-    """Give one code to equal texts, and -1 to None."""
-    if None in texts or len(set(texts)) < len(texts):
-        of_text, distinct = pd.factorize(np.array([*texts, None], dtype=object))
-        codes, texts = of_text[codes], distinct.tolist()
-    return Levels(codes.astype(np.int64, copy=False), cast("list[str]", texts))
-
-
-def _normalised(texts: list[str | None], covariate: Covariate) -> list[str | None]:
-    """Strip texts and replace each by the level it equals but for case; None where missing."""
-    markers = {"", *(text.strip().casefold() for text in covariate.missing)}
-    levels = {plain_text(level): level for level in reversed(covariate.levels)}
-    levels |= {level: level for level in covariate.levels}
-    normalised: list[str | None] = []
-    for text in texts:
-        stripped = "" if text is None else text.strip()
-        level = levels.get(stripped) or levels.get(plain_text(stripped), stripped)
-        normalised.append(None if stripped.casefold() in markers else level)
-    return normalised
-
-
-def plain_text(text: str) -> str:
-    """Reduce a text to lower case and single spaces, to compare ways of writing a level.
-
-    Examples
-    --------
-    >>> plain_text(" Never  Smoker ") == plain_text("never smoker")
-    True
-    """
-    return " ".join(text.casefold().split())
+    return read_levels(*_factorise(table.get_column(covariate.name)), covariate)
 
 
 def text_levels(series: nw.Series[Any]) -> Levels:
     """Factorise a column of any type by its texts, spaces included; -1 where missing."""
     codes, distinct = _factorise(series)
-    return _merge_equal(codes, [_text_of(level) for level in distinct])
-
-
-def _text_of(level: Any) -> str | None:
-    if isinstance(level, float):
-        if np.isnan(level):  # some frames tell "not a number" from "missing"; we do not
-            return None
-        level = int(level) if level.is_integer() else level
-    return str(level)
+    return merge_equal(codes, [text_of(level) for level in distinct])
 
 
 def _factorise(series: nw.Series[Any]) -> tuple[NDArray[np.intp], list[Any]]:

@@ -2,68 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
-from difflib import get_close_matches
-from typing import Any, Literal
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from survtrace.errors import DataError, DataWarning, SettingError, warn
-from survtrace.tables.covariates.real_numbers import is_complex
-
-Kind = Literal["numerical", "categorical"]
-
-
-@dataclass(frozen=True)
-class Covariate:
-    """A column: its name, its kind, and how its values are written and to be shown."""
-
-    name: str
-    kind: Kind
-    decimal: str = "."  # mark of numbers in text: "." or ","; "any" if each text is unambiguous
-    thousands: bool = False  # "1,234" is 1234, where the decimal mark is a point; else refused
-    missing: tuple[str, ...] = ()  # texts and numbers that mean "not known"
-    unit: str = ""
-    label: str = ""  # to show in place of the name
-    low: float | None = None  # the smallest and largest number that are possible
-    high: float | None = None
-    in_text: bool = False  # the numbers of the training rows were written as text
-    levels: tuple[str, ...] = ()  # a text that differs in case or spaces only is one of them
-
-    @property
-    def shown(self) -> str:
-        """Format label and unit, for people.
-
-        Examples
-        --------
-        >>> Covariate("bmi", "numerical", label="Body mass index", unit="kg/m2").shown
-        'Body mass index (kg/m2)'
-        """
-        label = self.label or self.name
-        return f"{label} ({self.unit})" if self.unit else label
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return what differs from a plain column, as plain values for a file."""
-        values = {field: getattr(self, field.name) for field in fields(self)[2:]}
-        return {
-            field.name: list(value) if isinstance(value, tuple) else value
-            for field, value in values.items()
-            if value != field.default
-        }
-
-    @classmethod
-    def from_dict(cls, name: str, kind: Kind, plain: Mapping[str, Any]) -> Covariate:
-        """Make the covariate that `as_dict` described."""
-        values: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in plain.items()
-        }
-        return cls(name, kind, **values)
+from survtrace.errors import DataError, SettingError
+from survtrace.tables.covariates.covariate import (
+    Covariate,
+    Kind,
+    learned_names,
+    require_distinct_names,
+)
+from survtrace.tables.covariates.real_numbers import (
+    complex_numbers,
+    dense_array,
+    is_complex,
+    sparse_matrix,
+)
 
 
 def open_table(X: Any) -> nw.DataFrame[Any]:
@@ -75,7 +35,7 @@ def open_table(X: Any) -> nw.DataFrame[Any]:
     ['x0', 'x1', 'x2']
     """
     if sparse.issparse(X):
-        raise DataError("X must be a dense table; got a sparse matrix. Pass X.toarray().")
+        raise sparse_matrix()
     if isinstance(X, Mapping):
         X = _frame_of_mapping(X)
     if isinstance(X, pd.DataFrame):
@@ -85,17 +45,6 @@ def open_table(X: Any) -> nw.DataFrame[Any]:
         _refuse_complex(X)
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame) else _table_of_array(X)
-
-
-def require_distinct_names(names: Sequence[str], file: str = "", row: str = "") -> None:
-    """Refuse names that occur more than once; those of a file stand in its first row."""
-    repeated = sorted(name for name, n in Counter(names).items() if n > 1)
-    if repeated:
-        where, way_out = (f" in {file}", f" in its first {row}") if file else ("", "")
-        raise DataError(
-            f"column names must differ; {repeated} occur more than once{where}. Rename "
-            f"them{way_out}."
-        )
 
 
 def _frame_of_mapping(X: Mapping[Any, Any]) -> pd.DataFrame:
@@ -122,13 +71,7 @@ def _refuse_complex(X: pd.DataFrame) -> None:
         if column.dtype.kind == "O":
             doubtful = pd.api.types.infer_dtype(column) in ("complex", "mixed")
         if doubtful and is_complex(column.to_numpy()):
-            raise _complex_numbers(name)
-
-
-def _complex_numbers(name: Any) -> DataError:
-    return DataError(
-        f"covariates must be real numbers; column {name!r} holds complex numbers. Split the parts."
-    )
+            raise complex_numbers(name)
 
 
 def _table_of_array(X: Any) -> nw.DataFrame[Any]:
@@ -137,18 +80,7 @@ def _table_of_array(X: Any) -> nw.DataFrame[Any]:
             "X must be a table with a row for each subject; got a list of mappings. "
             "Make it a frame: pd.DataFrame(rows)."
         )
-    if isinstance(X, np.ma.MaskedArray):
-        masked: Any = X.astype(float if X.dtype.kind in "biuf" else object)
-        X = masked.filled(np.nan)
-    array = np.asarray(X)
-    if array.dtype.kind == "c" or (array.dtype == object and is_complex(array)):
-        raise DataError("X must hold real numbers; Complex data not supported. Split the parts.")
-    if array.ndim != 2:
-        raise DataError(
-            f"X must be a table with a row for each subject; got shape {array.shape}. "
-            "Expected 2D array; Reshape your data: X.reshape(1, -1) if it is one subject, "
-            "X.reshape(-1, 1) if it is one covariate."
-        )
+    array = dense_array(X)
     frame = pd.DataFrame(array, columns=[f"x{j}" for j in range(array.shape[1])])
     if array.dtype == object:
         with suppress(OverflowError):  # whole numbers beyond any float are refused by name later
@@ -181,41 +113,7 @@ def select_columns(
 
     Columns that the fit left out may be there or not.
     """
-    names = [covariate.name for covariate in covariates]
-    seen = {str(name): name for name in table.columns}
-    missing = [name for name in names if name not in seen]
-    if missing or (len(seen) != len(names) and are_positions(seen) and are_positions(names)):
-        raise DataError(
-            f"X must have the {len(names)} columns seen in fit; missing: {missing}"
-            f"{nearest(missing, [name for name in seen if name not in names])}. "
-            f"X has {len(seen)} features {list(seen)}, but SurvTRACE is expecting {len(names)} "
-            "features as input. Add or rename them."
-        )
-    extra = [name for name in seen if name not in names and name not in left_out]
-    if extra:
-        warn(f"columns not seen in fit are ignored: {extra}.", DataWarning)
-    return table.select([seen[name] for name in names])
-
-
-def nearest(missing: Sequence[str], present: Sequence[str]) -> str:
-    """Suggest, in brackets, names of a table for names it does not have.
-
-    Examples
-    --------
-    >>> nearest(["age", "sex"], ["Age", "months"])
-    " (is 'Age' meant to be 'age'?)"
-    """
-    lower = {name.casefold().strip(): name for name in present}
-    pairs = []
-    for name in missing:
-        found = get_close_matches(name.casefold().strip(), lower, n=1, cutoff=0.7)
-        pairs += [f"is {lower[found[0]]!r} meant to be {name!r}?"] if found else []
-    return f" ({' '.join(pairs)})" if pairs else ""
-
-
-def are_positions(names: Iterable[str]) -> bool:
-    """Check whether the names are those that `open_table` gives to the columns of an array."""
-    return all(name == f"x{j}" for j, name in enumerate(names))
+    return table.select(learned_names(table.columns, covariates, left_out))
 
 
 def names_of(categorical: Sequence[str | int], columns: list[str]) -> set[str]:
@@ -269,7 +167,7 @@ def _kind_of_objects(series: nw.Series[Any]) -> Kind:
         )
     kind = pd.api.types.infer_dtype(values, skipna=True)
     if kind == "complex":
-        raise _complex_numbers(series.name)
+        raise complex_numbers(series.name)
     if kind.startswith(("date", "time", "period")):
         raise _dates(series.name, kind)
     if kind in ("floating", "integer", "mixed-integer-float", "decimal", "empty"):

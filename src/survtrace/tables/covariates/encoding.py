@@ -6,26 +6,23 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from survtrace.errors import DataWarning, warn
-from survtrace.tables.covariates.columns import (
-    Column,
-    Levels,
-    plain_text,
-    read_column,
-    read_columns,
-)
-from survtrace.tables.covariates.covariates import Covariate, Kind, select_columns
+from survtrace.tables.covariates.covariate import Covariate, Kind
 from survtrace.tables.covariates.magnitude import is_within_reach, require_within_reach
 from survtrace.tables.covariates.missing import LEVELS, MARKERS
 from survtrace.tables.covariates.summary import Counts, Summary, nearest_quantiles, summarise
+from survtrace.tables.covariates.values import Column, Levels, plain_text
 from survtrace.tables.tasks import MANY_ROWS, Run, map_in_order, one_by_one, row_blocks
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    from scipy import sparse
 
 MISSING, UNSEEN = 0, 1
 SAVED = ("mean", "deviation", "low", "typical", "high", "levels")
@@ -40,6 +37,8 @@ class Encoded(NamedTuple):
 
     def design(self, n_rows: int) -> sparse.csr_matrix:
         """Make the matrix for linear models: one column per row of the embedding table."""
+        from scipy import sparse
+
         n, n_tokens = self.rows.shape
         starts = np.arange(0, n * n_tokens + 1, n_tokens)
         return sparse.csr_matrix(
@@ -63,15 +62,24 @@ class Scale:
     n_rows: ClassVar[int] = 2
     n_silent: ClassVar[int] = 1
 
-    def encode(self, values: NDArray[np.float64]) -> Encoded:
-        """Standardise; a missing value becomes 1 times the missing row."""
-        missing = np.isnan(values)
-        scaled = np.zeros(len(values), dtype=np.float32)
-        if self.deviation > 0:
-            with np.errstate(over="ignore"):  # the caller refuses infinity
-                scaled[:] = (values - self.mean) / self.deviation
-        scaled[missing] = 1.0
-        return Encoded((~missing).astype(np.int32), scaled)
+
+def standardise(
+    values: NDArray[np.float64], mean: NDArray[np.float64], deviation: NDArray[np.float64]
+) -> Encoded:
+    """Standardise numbers, (subject, covariate); a missing one becomes 1 times the missing row.
+
+    Examples
+    --------
+    >>> values, mean, deviation = np.array([[61.0], [np.nan]]), np.array([51.0]), np.array([10.0])
+    >>> standardise(values, mean, deviation).values.tolist()
+    [[1.0], [1.0]]
+    """
+    missing = np.isnan(values)
+    with np.errstate(over="ignore"):  # the caller refuses infinity
+        scaled = ((values - mean) / np.where(deviation > 0, deviation, 1.0)).astype(np.float32)
+    scaled[:, deviation == 0] = 0.0
+    scaled[missing] = 1.0
+    return Encoded((~missing).astype(np.int32), scaled)
 
 
 @dataclass(frozen=True)
@@ -98,18 +106,27 @@ class Categories:
         >>> Categories(("f", "m")).rows_of(["m", "F ", "x", "unknown"]).tolist()
         [3, 2, 1, 0, 0]
         """
-        codes = {level: number + self.n_silent for number, level in enumerate(self.levels)}
-        row_of_text = [codes.get(text, UNSEEN) for text in texts]
+        rows = self._rows
+        row_of_text = [rows.get(text, UNSEEN) for text in texts]
         if UNSEEN in row_of_text:
-            n_alike = Counter(plain_text(level) for level in self.levels)
-            by_plain_text = {plain_text(level): row for level, row in codes.items()}
-            alike = dict.fromkeys(MISSING_TEXTS, MISSING)
-            alike |= {text: row for text, row in by_plain_text.items() if n_alike[text] == 1}
+            alike = self._rows_alike
             row_of_text = [
                 alike.get(plain_text(text), UNSEEN) if row == UNSEEN else row
                 for text, row in zip(texts, row_of_text, strict=True)
             ]
         return np.array([*row_of_text, MISSING], dtype=np.int32)
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {level: number + self.n_silent for number, level in enumerate(self.levels)}
+
+    @cached_property
+    def _rows_alike(self) -> dict[str, int]:
+        """Map texts without case and spaces to the only level they can be, or to missing."""
+        n_alike = Counter(plain_text(level) for level in self.levels)
+        by_plain_text = {plain_text(level): row for level, row in self._rows.items()}
+        alike = dict.fromkeys(MISSING_TEXTS, MISSING)
+        return alike | {text: row for text, row in by_plain_text.items() if n_alike[text] == 1}
 
 
 @dataclass(frozen=True)
@@ -129,10 +146,20 @@ class Encoding:
         """Return the names of the covariates, in token order."""
         return np.array([covariate.name for covariate in self.covariates], dtype=object)
 
-    @property
+    @cached_property
     def first_rows(self) -> NDArray[np.int64]:
         """Return where each covariate's block of the embedding table begins and the last ends."""
         return np.cumsum([0, *(column.n_rows for column in self.columns)])
+
+    @cached_property
+    def numerical(self) -> NDArray[np.intp]:
+        """Return the places of the numerical covariates."""
+        return np.flatnonzero([isinstance(column, Scale) for column in self.columns])
+
+    @cached_property
+    def _mean_and_deviation(self) -> NDArray[np.float64]:
+        scales = [column for column in self.columns if isinstance(column, Scale)]
+        return np.array([[each.mean, each.deviation] for each in scales]).reshape(-1, 2).T
 
     @property
     def silent_rows(self) -> tuple[int, ...]:
@@ -151,45 +178,51 @@ class Encoding:
         ``first_row`` is what errors call the first row, if the table is a chunk of another; ``run``
         may run the parts of a large table in threads.
         """
+        # Here, since they need pandas and narwhals: columns that were read are encoded without.
+        from survtrace.tables.covariates.columns import read_columns
+        from survtrace.tables.covariates.covariates import select_columns
+
         table = select_columns(table, self.covariates, self.left_out)
         run = run if len(table) > MANY_ROWS else one_by_one
         columns = read_columns(table, self.covariates, first_row, run)
         return self.encode_columns(columns, len(table), first_row, run)
 
     def encode_columns(
-        self, read: Sequence[Column], n_subjects: int, first_row: int = 0, run: Run = one_by_one
+        self, read: Sequence[Any], n_subjects: int, first_row: int = 0, run: Run = one_by_one
     ) -> Encoded:
-        """Encode columns that were read already, in the order of the covariates."""
+        """Encode columns (`Column`) that were read already, in the order of the covariates."""
         shape, blocks = (n_subjects, len(self.columns)), row_blocks(n_subjects)
         whole = Encoded(np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.float32))
         n_unseen = np.zeros((len(blocks), len(self.columns)), dtype=np.int64)
         in_reach = np.ones((len(blocks), len(self.columns)), dtype=np.bool_)
-        pairs: list[tuple[Any, Any]] = list(zip(self.columns, read, strict=True))
         first_rows = self.first_rows.tolist()
         row_of_code: list[Any] = [
             column.rows_of(given.text) + np.int32(first) if isinstance(column, Categories) else None
-            for (column, given), first in zip(pairs, first_rows, strict=False)
+            for column, given, first in zip(self.columns, read, first_rows, strict=False)
         ]
         may_be_unseen = [
             isinstance(column, Categories) and first_rows[j] + UNSEEN in row_of_code[j]
             for j, column in enumerate(self.columns)
         ]
 
+        numbers = self.numerical
+        levels = [j for j, column in enumerate(self.columns) if isinstance(column, Categories)]
+
         def encode_block(k: int) -> None:
             some = blocks[k]
             whole.values[some] = 1
-            for j, (column, given) in enumerate(pairs):
-                first = first_rows[j]
-                if isinstance(column, Categories):
-                    rows = row_of_code[j][given.codes[some]]
-                    if may_be_unseen[j]:
-                        n_unseen[k, j] = np.count_nonzero(rows == first + UNSEEN)
-                else:
-                    rows, values = column.encode(given[some])
-                    rows += np.int32(first)
-                    whole.values[some, j] = values
-                    in_reach[k, j] = is_within_reach(values)
+            for j in levels:
+                rows = row_of_code[j][read[j].codes[some]]
+                if may_be_unseen[j]:
+                    n_unseen[k, j] = np.count_nonzero(rows == first_rows[j] + UNSEEN)
                 whole.rows[some, j] = rows
+            if len(numbers):  # all at once: of one subject, each step takes as long as for many
+                given = np.stack([read[j][some] for j in numbers.tolist()], axis=1)
+                rows, values = standardise(given, *self._mean_and_deviation)
+                whole.rows[some, numbers] = rows + self.first_rows[numbers]
+                whole.values[some, numbers] = values
+                if not is_within_reach(values):
+                    in_reach[k, numbers] = [is_within_reach(column) for column in values.T]
 
         run(encode_block, len(blocks))
         names = self.names.tolist()
@@ -254,6 +287,8 @@ def learn_encoding(
     >>> encoding.encode(table).values.tolist()
     [[-1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
     """
+    from survtrace.tables.covariates.columns import read_column
+
     columns = [read_column(table, covariate) for covariate in covariates]
     numerical = [column for column in columns if not isinstance(column, Levels)]
     summaries, copies = [summarise(column) for column in columns], find_copies(covariates, columns)

@@ -54,3 +54,12 @@ def require_within_reach(scaled: NDArray[np.float32], name: str, first_row: int 
             f"from the mean of the training rows (first: {row_name(first_row + first)}). Correct "
             "them (is the unit that of the training rows?), or make them missing."
         )
+
+
+def not_finite(row: int) -> DataError:
+    """Make the error for a row whose predictions overflow."""
+    return DataError(
+        f"predictions must be finite; the network's are not for {row_name(row)}"
+        ". Its covariates are too large for it: correct them, or leave them out as missing. "
+        "If they are of the size seen in fit, the saved network is damaged: fit it again."
+    )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +16,7 @@ from survtrace.tables.tasks import MANY_ROWS, Run, one_by_one, row_blocks
 # share of ordinary rows that may lie there. A table gets a warning if it has five standard errors
 # more: one row far out, some rows of a small table a little out, or many rows of a large one.
 MARGINS = ((0.0, 0.02), (0.4, 0.002), (1.25, 0.0))
+FEW_ROWS = 64  # of a table that is looked at as a whole
 FEWEST_ROWS = 50  # to judge a share by that has no margin
 
 
@@ -28,6 +32,8 @@ def warn_of_far_values(encoding: Encoding, encoded: Encoded, run: Run = one_by_o
         for j, column in enumerate(encoding.columns)
         if isinstance(column, Scale) and column.high > column.low and column.deviation > 0
     ]
+    if not _is_any_outside(encoded, scales):
+        return
     blocks = row_blocks(len(encoded.rows))
     counts = np.zeros((len(blocks), len(scales), 1 + len(MARGINS)), dtype=np.int64)
 
@@ -59,6 +65,18 @@ def warn_of_far_values(encoding: Encoding, encoded: Encoded, run: Run = one_by_o
         )
 
 
+def _is_any_outside(encoded: Encoded, scales: list[Any]) -> bool:
+    """Check whether any value lies outside the innermost bounds; of few rows, in one step.
+
+    A table with many rows nearly always has some.
+    """
+    if len(encoded.rows) > FEW_ROWS or not scales:
+        return bool(scales)
+    values = encoded.values[:, [j for j, *_ in scales]]
+    low, high = np.array([bounds[0] for *_, bounds in scales]).T
+    return bool(((values < low) | (values > high)).any())
+
+
 def _count_beyond(
     scaled: NDArray[np.float32], is_present: NDArray[np.bool_], bounds: list[tuple[float, float]]
 ) -> list[int]:
@@ -81,6 +99,7 @@ def _first_surprise(n: int, beyond: list[int]) -> int:
     return 0
 
 
+@lru_cache(maxsize=4096)  # it takes longer than the rest of a prediction for one subject
 def _bounds(column: Scale) -> list[tuple[float, float]]:
     """Compute the standardised values that lie just outside the quantiles, by each margin.
 

@@ -57,3 +57,38 @@ def is_complex(values: Any) -> bool:
     if array.dtype == object:
         return any(isinstance(value, (complex, np.complexfloating)) for value in array.ravel())
     return array.dtype.kind == "c"
+
+
+def dense_array(X: Any) -> NDArray[Any]:
+    """Convert to an array with a row for each subject; what is masked becomes NaN.
+
+    Examples
+    --------
+    >>> dense_array([[61.0, 1.0]]).shape
+    (1, 2)
+    """
+    if isinstance(X, np.ma.MaskedArray):
+        masked: Any = X.astype(float if X.dtype.kind in "biuf" else object)
+        X = masked.filled(np.nan)
+    array = np.asarray(X)
+    if array.dtype.kind == "c" or (array.dtype == object and is_complex(array)):
+        raise DataError("X must hold real numbers; Complex data not supported. Split the parts.")
+    if array.ndim != 2:
+        raise DataError(
+            f"X must be a table with a row for each subject; got shape {array.shape}. "
+            "Expected 2D array; Reshape your data: X.reshape(1, -1) if it is one subject, "
+            "X.reshape(-1, 1) if it is one covariate."
+        )
+    return array
+
+
+def complex_numbers(name: Any) -> DataError:
+    """Make the error for a column of complex numbers, whose imaginary part would be lost."""
+    return DataError(
+        f"covariates must be real numbers; column {name!r} holds complex numbers. Split the parts."
+    )
+
+
+def sparse_matrix() -> DataError:
+    """Make the error for a sparse matrix."""
+    return DataError("X must be a dense table; got a sparse matrix. Pass X.toarray().")

@@ -13,7 +13,7 @@ from math import inf, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from survtrace.tables.covariates.columns import Column, Levels
+from survtrace.tables.covariates.values import Column, Levels
 
 ROUNDING = 4 * sys.float_info.epsilon
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from survtrace.tables.covariates.units import SPACES, UNITS, plain_unit
@@ -29,6 +28,7 @@ _NUMBER = re.compile(
     """,
     re.VERBOSE,
 )
+_PLAIN = re.compile(r"[+\-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+\-]?[0-9]+)?")
 _GROUPED = re.compile(rf"[0-9]{{1,3}}(?:[{_APOSTROPHES}{SPACES}][0-9]{{3}})+(?:[.,][0-9]*)?")
 _POINT_LAST = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]*")
 _COMMA_LAST = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]*")
@@ -80,6 +80,8 @@ def parse_numbers(
     >>> parse_numbers(["1,234", "5,678"], decimal=",").numbers.tolist()
     [1.234, 5.678]
     """
+    import pandas as pd  # here: `parse_distinct`, which predictions need, does without
+
     codes, distinct = pd.factorize(pd.Series(texts, dtype=object))
     stripped = [str(text).strip() for text in distinct]
     read = parse_distinct(stripped, decimal, missing, table=table)
@@ -130,8 +132,7 @@ def parse_distinct(
     """
     markers = {"", *(text.strip().casefold() for text in missing)}
     absent = np.array([text.casefold() in markers for text in texts], dtype=bool)
-    column = pd.Series(texts, dtype=object)
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, copy=True)
+    numbers = np.array([float(text) if _PLAIN.fullmatch(text) else np.nan for text in texts])
     plain = np.isfinite(numbers)
     numbers[absent | ~plain] = np.nan
     others = np.flatnonzero(~plain & ~absent)

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from survtrace.errors import DataError, DataWarning, warn
-from survtrace.tables.covariates.covariates import require_distinct_names
+from survtrace.tables.covariates.covariate import require_distinct_names
 from survtrace.tables.files.reading import Reading
 
 EXCEL = (".xlsx", ".xlsm")

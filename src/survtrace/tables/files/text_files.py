@@ -19,7 +19,7 @@ from typing import IO, Any, cast
 import narwhals as nw
 
 from survtrace.errors import DataError, DataWarning, Words, warn
-from survtrace.tables.covariates.covariates import require_distinct_names
+from survtrace.tables.covariates.covariate import require_distinct_names
 from survtrace.tables.covariates.text_numbers import common_decimal
 from survtrace.tables.files.reading import Reading
 

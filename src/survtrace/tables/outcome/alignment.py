@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from survtrace.errors import DataError, DataWarning, warn
+from survtrace.tables.table import is_pandas
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def align_rows(X: Any, given: Any, name: str, *, table: str = "X") -> Any:
@@ -23,8 +26,9 @@ def align_rows(X: Any, given: Any, name: str, *, table: str = "X") -> Any:
 
     Examples
     --------
-    >>> X = pd.DataFrame({"age": [61, 47]}, index=["b", "a"])
     >>> import warnings
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"age": [61, 47]}, index=["b", "a"])
     >>> with warnings.catch_warnings(action="ignore"):
     ...     align_rows(X, pd.Series([1, 2], index=["a", "b"]), "y").tolist()
     [2, 1]
@@ -43,7 +47,7 @@ def align_rows(X: Any, given: Any, name: str, *, table: str = "X") -> Any:
 
 
 def _index_of(table: Any) -> pd.Index[Any] | None:
-    return table.index if isinstance(table, pd.DataFrame | pd.Series) else None
+    return table.index if is_pandas(table, "DataFrame", "Series") else None
 
 
 def _order(
@@ -82,8 +86,8 @@ def _order(
     return np.asarray(other.get_indexer(index))
 
 
-def _is_default(index: pd.Index[Any]) -> bool:
-    return isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
+def _is_default(index: Any) -> bool:
+    return is_pandas(index, "RangeIndex") and index.start == 0 and index.step == 1
 
 
 def _may_be_labels(index: pd.Index[Any]) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any
 
 from survtrace.errors import DataError
@@ -56,17 +55,6 @@ class Roles:
         roles = ("event", "duration", "entry", "id")
         columns = {role: getattr(self, role) for role in roles}
         return {column: role for role, column in columns.items() if column is not None}
-
-
-def is_path(X: Any) -> bool:
-    """Check whether a table is given by the path of its file.
-
-    Examples
-    --------
-    >>> is_path("cohort.parquet"), is_path({"age": [61, 47]})
-    (True, False)
-    """
-    return isinstance(X, str | PathLike)
 
 
 def names_columns(y: Any) -> bool:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from survtrace.tables.covariates.encoding import MISSING, UNSEEN, Categories, Encoded, Encoding
 
@@ -56,20 +55,19 @@ class NormalScores:
 
     def read(self, encoding: Encoding, encoded: Encoded) -> Scores:
         """Look up the scores of some subjects."""
-        shape, first = encoded.rows.shape, encoding.first_rows
-        normal, bins = np.full(shape, np.nan), np.full(shape, NO_BIN)
-        rarity, number = np.zeros(shape), 0
-        for j, column in enumerate(encoding.columns):
-            rows = encoded.rows[:, j]
-            if isinstance(column, Categories):
-                rarity[:, j], bins[:, j] = self.rarity[rows], self.bins[rows]
-                continue
-            present = rows != first[j] + MISSING
-            found = np.interp(encoded.values[:, j], self.knots[number], self.scores[number])
-            normal[:, j] = np.where(present, found, np.nan)
-            rarity[:, j] = np.where(present, np.abs(found), 0.0)
-            bins[:, j] = np.where(present, np.searchsorted(self.edges, found), NO_BIN)
-            number += 1
+        rarity, bins = self.rarity[encoded.rows], self.bins[encoded.rows]
+        normal = np.full(encoded.rows.shape, np.nan)
+        numbers = encoding.numerical
+        if not len(numbers):
+            return Scores(normal, rarity, bins)
+        # All numbers at once: of one subject, each step takes as long as for many.
+        found = np.empty((len(normal), len(numbers)))
+        for k, j in enumerate(numbers.tolist()):
+            found[:, k] = np.interp(encoded.values[:, j], self.knots[k], self.scores[k])
+        present = encoded.rows[:, numbers] != encoding.first_rows[numbers] + MISSING
+        normal[:, numbers] = np.where(present, found, np.nan)
+        rarity[:, numbers] = np.where(present, np.abs(found), 0.0)
+        bins[:, numbers] = np.where(present, np.searchsorted(self.edges, found), NO_BIN)
         return Scores(normal, rarity, bins)
 
 
@@ -91,7 +89,7 @@ def learn_normal_scores(encoding: Encoding, encoded: Encoded, n_bins: int) -> No
         np.array([np.pad(curve[k], (0, length - len(curve[k])), "edge") for curve in curves])
         for k in (0, 1)
     )
-    edges = ndtri(np.arange(1, n_bins) / n_bins)
+    edges = _normal_quantiles(np.arange(1, n_bins) / n_bins)
     return NormalScores(knots, scores, rarity, bins, edges)
 
 
@@ -115,7 +113,9 @@ def level_rarity(counts: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
     unseen = (np.count_nonzero(counts == 1) + 1) / (n + 2)
     chance = np.where(by_count > 0, at_most / max(n, 1), unseen)[of_level]
     # A level that was met is no more unusual than one that never was.
-    rarity = np.maximum(-ndtri(np.clip(np.maximum(chance, 1 / (n + 2)) / 2, 0, 0.5)), 0.0)
+    rarity = np.maximum(
+        -_normal_quantiles(np.clip(np.maximum(chance, 1 / (n + 2)) / 2, 0, 0.5)), 0.0
+    )
     rarity[MISSING] = 0.0  # of what is not known nothing can be unusual
     bins = np.full(len(counts), NO_BIN)
     met = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
@@ -152,8 +152,16 @@ def number_curve(values: Array) -> tuple[Array, Array]:
     above, above_chance = _tail(values[values > high] - high, n, shortest)
     below, below_chance = _tail(low - values[values < low], n, shortest)
     knots = np.concatenate([(low - below)[::-1], x, high + above])
-    scores = np.concatenate([ndtri(below_chance)[::-1], ndtri(chance), -ndtri(above_chance)])
+    below_score, score, above_score = map(_normal_quantiles, (below_chance, chance, above_chance))
+    scores = np.concatenate([below_score[::-1], score, -above_score])
     return knots, np.maximum.accumulate(scores)
+
+
+def _normal_quantiles(chance: Array) -> Array:
+    from scipy.special import ndtri  # here: what was learned is read without scipy
+
+    quantiles: Array = ndtri(chance)
+    return quantiles
 
 
 def _tail(excess: Array, n: int, shortest: float) -> tuple[Array, Array]:

@@ -106,16 +106,15 @@ def _centred(
     scores: Scores,
 ) -> Array:
     """Compute each dimension of some subjects, NaN where missing."""
-    values = np.empty((len(encoded.rows), len(row)))
-    first = encoding.first_rows
-    for k, (r, j) in enumerate(zip(row.tolist(), column.tolist(), strict=True)):
-        kind = encoding.columns[j]
-        if not isinstance(kind, Categories):
-            values[:, k] = scores.normal[:, j]
-            continue
+    values: Array = scores.normal[:, column]
+    is_number = np.zeros(len(encoding.columns), dtype=np.bool_)
+    is_number[encoding.numerical] = True
+    of_level = np.flatnonzero(~is_number[column])
+    if len(of_level):
+        j = column[of_level]
         rows = encoded.rows[:, j]
-        known = rows >= first[j] + kind.n_silent
-        values[:, k] = np.where(known, (rows == r) - centre[k], np.nan)
+        known = rows >= encoding.first_rows[j] + Categories.n_silent
+        values[:, of_level] = np.where(known, (rows == row[of_level]) - centre[of_level], np.nan)
     return values
 
 

@@ -1,0 +1,149 @@
+"""The portable predictor against the estimator: differences, import time, size, one patient.
+
+Five models of few epochs (flchain's four causes with eight members; one cause; one member; one
+updated by level and slope; the paper's small network), 10,000 random raw rows each: columns
+shuffled, values missing, levels unseen. Then the time of an import in fresh interpreters, the
+megabytes that it needs installed, and how long one patient takes as a mapping, with all warnings
+looked for. Writes results/portable.json.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from importlib.metadata import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import survtrace
+from survtrace import SurvTRACE, portable
+from survtrace.datasets import load_flchain, make_cohort
+
+RESULTS = Path(__file__).parent / "results"
+N_ROWS = 10_000
+IMPORT = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
+
+
+def models() -> dict[str, tuple[SurvTRACE, pd.DataFrame]]:
+    """Fit the five models, each with the table it is to be asked about."""
+    small: dict[str, Any] = {"max_epochs": 5, "verbose": False, "random_state": 0}
+    X, y = make_cohort(2_000, n_causes=4, missing=0.1, random_state=0)
+    died = y.assign(event=(y["event"] > 0).astype(int))
+    chain = load_flchain()
+    one = SurvTRACE(n_members=4, **small).fit(X[:1000], died[:1000])
+    updated = SurvTRACE(n_members=4, **small).fit(X[:1000], died[:1000])
+    updated.update(X[1000:], died[1000:], how="slope")
+    paper = {"token_bias": False, "proportional": 0.0, "head_depth": 1, "n_heads": 1}
+    return {
+        "flchain, four causes, eight members": (SurvTRACE(**small).fit(*chain), chain[0]),
+        "one cause": (one, X),
+        "one member, four causes": (SurvTRACE(n_members=1, **small).fit(X, y), X),
+        "one cause, updated by slope": (updated, X),
+        "the paper's network": (SurvTRACE(n_members=2, **paper, **small).fit(X, y), X),
+    }
+
+
+def random_rows(X: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Draw raw rows: each column on its own, some values missing, some levels never seen."""
+    rng, columns = np.random.default_rng(seed), {}
+    for name in X:
+        column = X[name].astype(object).to_numpy()[rng.integers(len(X), size=N_ROWS)]
+        where = rng.random(N_ROWS)
+        if any(isinstance(value, str) for value in column):
+            column[where > 0.98] = "never seen"
+        column[where < 0.1] = None
+        columns[str(name)] = column
+    return pd.DataFrame(columns)
+
+
+def largest_differences(est: SurvTRACE, light: Any, X: pd.DataFrame) -> dict[str, float]:
+    """Largest absolute difference of each answer; of times, relative to the grid."""
+    end = float(est.time_grid_[-1])
+    times, after = np.linspace(0, end, 20), np.linspace(0, 0.9 * end, len(X))
+    asked: dict[str, tuple[str, tuple[Any, ...], dict[str, Any], float]] = {
+        "survival": ("predict_survival_function", (times,), {}, 1.0),
+        "incidence": ("predict_cumulative_incidence", (times,), {}, 1.0),
+        "incidence, conditional": (
+            "predict_cumulative_incidence", (times,), {"conditional_after": after}, 1.0
+        ),
+        "interval": ("predict_interval", (times,), {}, 1.0),
+        "cumulative hazard": ("predict_cumulative_hazard_function", (times,), {}, 1.0),
+        "restricted mean": ("predict_rmst", (end / 2,), {}, end),
+        "typicality": ("typicality", (), {}, 1.0),
+    }  # fmt: skip
+    rows, found = X.to_dict("records"), {}
+    for name, (method, args, how, scale) in asked.items():
+        if method == "predict_interval" and est.interval_ is None:
+            continue
+        expected, got = (
+            getattr(est, method)(X, *args, **how),
+            getattr(light, method)(rows, *args, **how),
+        )
+        found[name] = float(np.abs(np.asarray(got) - np.asarray(expected)).max() / scale)
+    return found
+
+
+def import_seconds(module: str) -> float:
+    """Median over fresh interpreters, of the import statement alone."""
+    command = [sys.executable, "-c", IMPORT.format(module)]
+    runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(9)]
+    return float(np.median([float(run.stdout) for run in runs]))
+
+
+def megabytes(package: str) -> float:
+    """Size of what a package installs."""
+    return sum(file.size or 0 for file in files(package) or ()) / 2**20
+
+
+def one_patient(light: Any, X: pd.DataFrame) -> dict[str, float]:
+    """Microseconds for the incidences of a patient at two times: the best and the median."""
+    (row,), times = X[:1].to_dict("records"), light.time_grid_[1:3]
+    taken = []
+    for _ in range(5_000):
+        begin = time.perf_counter()
+        light.predict_cumulative_incidence([row], times)
+        taken.append(time.perf_counter() - begin)
+    return {"best": 1e6 * min(taken), "median": 1e6 * float(np.median(taken))}
+
+
+def main() -> None:
+    found: dict[str, Any] = {"machine": platform.processor() or platform.machine()}
+    found["load"] = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):
+        differences = {}
+        for k, (name, (est, X)) in enumerate(models().items()):
+            est.save(f"{folder}/{k}")
+            light = portable.load(f"{folder}/{k}")
+            differences[name] = largest_differences(
+                survtrace.load(f"{folder}/{k}"), light, random_rows(X, k)
+            )
+            print(name, {what: f"{value:.1e}" for what, value in differences[name].items()})
+            if k == 0:
+                found["microseconds for one patient"] = one_patient(light, X)
+    found["largest differences"] = differences
+    found["seconds to import"] = {
+        module: import_seconds(module) for module in ("numpy", "survtrace.portable", "torch")
+    }
+    package = Path(survtrace.__file__).parent
+    own = sum(file.stat().st_size for file in package.rglob("*.py")) / 2**20
+    found["megabytes installed"] = {
+        "numpy, safetensors, survtrace": megabytes("numpy") + megabytes("safetensors") + own,
+        "torch beside them": megabytes("torch"),
+    }
+    for what in list(found)[1:]:
+        print(what, found[what])
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "portable.json").write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+"""Raw rows become columns of numbers and levels, without a library of frames."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from survtrace.errors import DataError
+from survtrace.tables.covariates.covariate import (
+    Covariate,
+    learned_names,
+    require_distinct_names,
+)
+from survtrace.tables.covariates.distinct_values import factorise, is_missing
+from survtrace.tables.covariates.encoding import Encoded, Encoding
+from survtrace.tables.covariates.magnitude import LARGEST, require_magnitude
+from survtrace.tables.covariates.real_numbers import (
+    complex_numbers,
+    dense_array,
+    is_complex,
+    sparse_matrix,
+)
+from survtrace.tables.covariates.values import (
+    Column,
+    checked_numbers,
+    numbers_in_text,
+    read_levels,
+)
+from survtrace.tables.table import Table, is_path
+
+NUMBERS, TIMES = "biuf", "mM"  # kinds of numpy's types
+
+
+def encode_rows(encoding: Encoding, X: Table) -> Encoded:
+    """Encode raw rows as the estimator does; warn of unseen categories and extra columns.
+
+    Examples
+    --------
+    >>> encoding = Encoding.from_dict({"sex": {"levels": ["f", "m"]}})
+    >>> encode_rows(encoding, [{"sex": "m"}, {"sex": None}]).rows.tolist()
+    [[3], [0]]
+    """
+    columns = open_rows(X)
+    names = learned_names(columns, encoding.covariates, encoding.left_out)
+    read = [
+        read_column(columns[name], covariate)
+        for name, covariate in zip(names, encoding.covariates, strict=True)
+    ]
+    n_subjects = _n_subjects(columns)
+    if n_subjects == 0:
+        raise DataError("X must have at least one subject; got 0 sample(s).")
+    return encoding.encode_columns(read, n_subjects)
+
+
+def open_rows(X: Table) -> dict[str, Any]:
+    """Give the columns of a table by name: rows as mappings, columns, arrays or any frame.
+
+    Examples
+    --------
+    >>> open_rows([{"age": 61, "sex": "f"}, {"age": 47}])
+    {'age': [61, 47], 'sex': ['f', None]}
+    """
+    if isinstance(X, Mapping):
+        return _columns_of_mapping(X)
+    if isinstance(X, Sequence) and X and all(isinstance(row, Mapping) for row in X):
+        names = dict.fromkeys(str(name) for row in X for name in row)
+        return {name: [row.get(name) for row in X] for name in names}
+    if is_path(X):
+        raise DataError(
+            f"survtrace.portable reads no files; got the path {str(X)!r}. Pass rows, or predict "
+            "from a file by survtrace.load."
+        )
+    if isinstance(X, np.ndarray) and X.dtype.names:
+        return {name: np.atleast_1d(X[name]) for name in X.dtype.names}
+    if hasattr(X, "columns") and hasattr(X, "__getitem__"):
+        require_distinct_names([str(name) for name in X.columns])
+        return {str(name): X[name] for name in X.columns}
+    if hasattr(X, "toarray"):
+        raise sparse_matrix()
+    array = dense_array(X)
+    return {f"x{j}": array[:, j] for j in range(array.shape[1])}
+
+
+def _columns_of_mapping(X: Mapping[Any, Any]) -> dict[str, Any]:
+    columns = {str(name): values for name, values in X.items()}
+    if X and all(np.ndim(values) == 0 for values in X.values()):
+        raise DataError(
+            "X must be a table with a row for each subject; got a mapping with one value for each "
+            "column. One subject is a table of one row: [row]."
+        )
+    lengths = {len(values) for values in columns.values() if np.ndim(values) > 0}
+    if len(lengths) > 1 or any(np.ndim(values) != 1 for values in columns.values()):
+        raise DataError(
+            "X must be a table with a row for each subject; a mapping needs columns of one "
+            f"length (got {sorted(lengths)}). Pass a frame."
+        )
+    return columns
+
+
+def _n_subjects(columns: Mapping[str, Any]) -> int:
+    return len(next(iter(columns.values()), ()))
+
+
+def read_column(values: Any, covariate: Covariate) -> Column:
+    """Read the raw values of a covariate as numbers or levels, by its kind.
+
+    Examples
+    --------
+    >>> read_column([61, None, "47"], Covariate("age", "numerical"))
+    array([61., nan, 47.])
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        masked: Any = values.astype(object)
+        values = masked.filled(None)
+    if not isinstance(values, np.ndarray | list):
+        values = values.to_numpy() if hasattr(values, "to_numpy") else list(values)
+    if covariate.kind == "categorical":
+        return read_levels(*_factorised(values, covariate.name), covariate)
+    try:
+        numbers = _as_floats(values, covariate.name)
+        if numbers is None:
+            found = _factorised(values, covariate.name)
+            numbers = numbers_in_text(*found, covariate)
+        if _is_usual(numbers, covariate):
+            return numbers
+        numbers = checked_numbers(numbers, covariate)
+    except OverflowError:  # a whole number that no float can hold: infinite, to be refused
+        limit = sys.float_info.max
+        too_large = [isinstance(value, int) and abs(value) > limit for value in values]
+        numbers = np.where(too_large, np.inf, 0.0)
+    require_magnitude(numbers, covariate.name)
+    return numbers
+
+
+def _is_usual(numbers: NDArray[np.float64], covariate: Covariate) -> bool:
+    """Check by one step that there is nothing to refuse or to mark as missing."""
+    is_plain = not covariate.missing and covariate.low is None and covariate.high is None
+    return bool(is_plain and np.fmax.reduce(np.abs(numbers), initial=0.0) <= LARGEST)
+
+
+def _as_floats(values: NDArray[Any] | list[Any], name: str) -> NDArray[np.float64] | None:
+    """Convert a column of numbers to floats; None if it has texts."""
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind in NUMBERS:
+            return values.astype(np.float64)
+        if values.dtype.kind in TIMES:
+            raise DataError(
+                f"column {name!r} is numerical; got {values.dtype}. "
+                "Convert it to numbers, or name it in categorical= when fitting."
+            )
+        values = values.tolist()
+    if any(isinstance(value, str) for value in values):
+        return None
+    try:
+        return np.array([np.nan if is_missing(value) else value for value in values], np.float64)
+    except (TypeError, ValueError):
+        if is_complex(values):
+            raise complex_numbers(name) from None
+        return None
+
+
+def _factorised(values: NDArray[Any] | list[Any], name: str) -> tuple[NDArray[np.intp], list[Any]]:
+    try:
+        return factorise(values.tolist() if isinstance(values, np.ndarray) else values)
+    except TypeError:  # what cannot be a key of a dict
+        odd = next(type(value).__name__ for value in values if not _is_hashable(value))
+        raise DataError(
+            f"column {name!r} holds a {odd} in a cell; a covariate is one value a row."
+        ) from None
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
