@@ -60,6 +60,7 @@ def test_a_value_that_many_subjects_lack_keeps_the_meaning_training_gave_it(coho
     np.testing.assert_array_equal(without, with_steps)
 
 
+@pytest.mark.filterwarnings("ignore:.*unlike the patients:UserWarning")
 def test_a_level_never_seen_is_learned_too(cohort, fits):
     X = cohort[0]
     name = X.select_dtypes(["category", "object"]).columns[0]

@@ -89,6 +89,7 @@ def test_predict(survtrace, told, model, table, tmp_path):
         "keep": ["patient"],
         "causes": False,
         "std": False,
+        "typicality": False,
         "n_workers": 2,
         "use_gpu": True,
     }

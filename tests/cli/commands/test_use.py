@@ -214,15 +214,16 @@ def test_the_model_remembers_the_columns_of_its_outcome(survtrace, model, table)
 def test_report_is_given_model_rows_and_title(survtrace, model, table, tmp_path, monkeypatch):
     told = {}
 
-    def write_report(est, X, y, path, *, title, train):
-        told.update(causes=est.causes_, rows=len(X), title=title, train=train)
+    def write_report(est, X, y, path, *, title, train, by):
+        told.update(causes=est.causes_, rows=len(X), title=title, train=train, by=by)
         return path
 
     monkeypatch.setitem(sys.modules, "survtrace.report", SimpleNamespace(write_report=write_report))
-    options = ("--id", "patient", "--title", "Ours", "--out", tmp_path / "r.html")
+    options = ("--id", "patient", "--title", "Ours", "--by", "sex", "--out", tmp_path / "r.html")
     ended = survtrace("report", model, table, *OUTCOME, *options)
     assert ended == (0, "", f"wrote {tmp_path / 'r.html'}\n")
-    assert told == {"causes": [1, 2, 3], "rows": 240, "title": "Ours", "train": None}
+    what = {"causes": [1, 2, 3], "rows": 240, "title": "Ours", "train": None, "by": ["sex"]}
+    assert told == what
     survtrace("report", model, table, *OUTCOME, *options, "--train", table)
     assert list(told["train"][0]) == ["age", "size", "sex", "stage"]
 

@@ -68,6 +68,7 @@ def test_whole_numbers_of_64_bits_are_numbers_like_others(one_cause, tiny):
 
 
 @pytest.mark.filterwarnings("ignore:age lies outside:survtrace.DataWarning")
+@pytest.mark.filterwarnings("ignore:.*unlike the patients:UserWarning")
 def test_values_as_far_as_they_may_be_give_numbers(fitted_three, three_causes):
     X = three_causes[0].head(40)
     scale = fitted_three.encoding_.columns[0]
