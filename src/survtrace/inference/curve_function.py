@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -66,3 +67,31 @@ class CurveFunction:
         mean = self.curve(self.hazard, times.ravel(), self.cuts)
         values = (mean if self.cause is None else mean[self.cause]).reshape(times.shape)
         return values[0] if len(values) == 1 else values
+
+
+def curve_functions(
+    kind: str,
+    hazards: NDArray[np.float64],
+    knots: NDArray[np.float64],
+    cuts: NDArray[np.float64],
+    mean_curve: Callable[..., Any],
+) -> NDArray[np.object_]:
+    """Make a `CurveFunction` for each subject: (subject,), or (subject, cause).
+
+    ``mean_curve`` is that of torch or of numpy, and takes the kind first; hazards are those of the
+    members, (subject, member, cause, interval).
+
+    Examples
+    --------
+    >>> from survtrace.inference.curves import mean_curve
+    >>> hazards, cuts = np.full((3, 1, 2, 1), 0.5), np.array([0.0, 10.0])
+    >>> curve_functions("incidence", hazards, cuts, cuts, mean_curve).shape
+    (3, 2)
+    """
+    curve = partial(mean_curve, kind)
+    causes = [None] if kind == "survival" else range(hazards.shape[2])
+    functions = [
+        [CurveFunction(knots, hazard, cuts, curve, cause) for cause in causes] for hazard in hazards
+    ]
+    found = np.array(functions, dtype=object)
+    return found[:, 0] if kind == "survival" else found

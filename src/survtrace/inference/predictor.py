@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,7 +22,7 @@ from survtrace.inference.answers import (
     whole_blocks,
     write_answers,
 )
-from survtrace.inference.curve_function import CurveFunction
+from survtrace.inference.curve_function import curve_functions
 from survtrace.inference.paths import answer_chunks, read_rows, times_of_rows
 from survtrace.inference.times import read_starts, require_row_each
 from survtrace.inference.unlike import require_typicality, warn_of_unlike
@@ -82,7 +81,7 @@ class Predictor:
             if is_path(X):
                 starts = times_of_rows(after, first, len(table))
                 times = np.asarray(times_of_rows(points, first, len(table), name="times"))
-            return self._curve(table, kind, times, cause, starts, with_std)
+            return self.curve_of(self.encode(table), kind, times, cause, starts, with_std)
 
         means, deviations = zip(*self.in_chunks(X, answer), strict=True)
         if is_path(X):
@@ -94,14 +93,7 @@ class Predictor:
     def functions(self, X: Table, kind: str, knots: Array) -> NDArray[np.object_]:
         """Curves as a `CurveFunction` for each subject: (subject,), or (subject, cause)."""
         hazards, _ = self.curve(X, "hazards", knots[:1])
-        curve = partial(curves.mean_curve, kind)
-        causes = [None] if kind == "survival" else range(hazards.shape[2])
-        functions = [
-            [CurveFunction(knots, hazard, self.cuts, curve, cause) for cause in causes]
-            for hazard in hazards
-        ]
-        found = np.array(functions, dtype=object)
-        return found[:, 0] if kind == "survival" else found
+        return curve_functions(kind, hazards, knots, self.cuts, curves.mean_curve)
 
     def attention(self, X: Table) -> NDArray[np.float32]:
         """Attention weights, averaged over members."""
@@ -150,17 +142,6 @@ class Predictor:
     def on_device(self, values: ArrayLike) -> Tensor:
         """A float64 tensor beside the hazards."""
         return torch.as_tensor(np.asarray(values, dtype=np.float64), device=self.device)
-
-    def _curve(
-        self,
-        table: Table,
-        kind: str,
-        points: Array,
-        cause: int | None,
-        after: ArrayLike | None,
-        with_std: bool,
-    ) -> tuple[Array, Array | None]:
-        return self.curve_of(self.encode(table), kind, points, cause, after, with_std)
 
     def curve_of(
         self,

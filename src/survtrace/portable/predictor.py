@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.inference.curve_function import CurveFunction
+from survtrace.inference.curve_function import curve_functions
 from survtrace.inference.times import read_starts, require_row_each
 from survtrace.inference.unlike import require_typicality, warn_of_unlike
 from survtrace.portable import curves
@@ -78,14 +77,7 @@ class Predictor:
     def functions(self, X: Table, kind: str, knots: Array) -> NDArray[np.object_]:
         """Give curves as a `CurveFunction` for each subject: (subject,), or (subject, cause)."""
         hazards, _ = self.curve(X, "hazards", knots[:1])
-        curve = partial(curves.mean_curve, kind)
-        causes = [None] if kind == "survival" else range(hazards.shape[2])
-        functions = [
-            [CurveFunction(knots, hazard, self.cuts, curve, cause) for cause in causes]
-            for hazard in hazards
-        ]
-        found = np.array(functions, dtype=object)
-        return found[:, 0] if kind == "survival" else found
+        return curve_functions(kind, hazards, knots, self.cuts, curves.mean_curve)
 
     def attention(self, X: Table) -> NDArray[np.float32]:
         """Compute attention weights, averaged over members."""
