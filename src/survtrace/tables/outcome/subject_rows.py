@@ -272,7 +272,7 @@ def _numbered(labels: NDArray[Any], first_row: int) -> tuple[Numbers, NDArray[An
     """Number subjects as in `number_subjects`; also return their labels."""
     try:
         numbers, distinct = pd.factorize(labels)
-    except TypeError:
+    except Exception:  # lists and other objects, of which equal ones cannot be found
         raise DataError(
             f"id must be a number or a text for each row; got {type(labels[0]).__name__}. Pass the "
             "column that names the subject."
