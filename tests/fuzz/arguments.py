@@ -19,7 +19,7 @@ from fuzz.case import Case, is_finite
 from fuzz.fitted import FORMS, fitted
 from fuzz.run import main
 from fuzz.values import CELLS, Thing, pick
-from survtrace import Surv, landmark, load, to_start_stop
+from survtrace import Surv, landmark, to_start_stop
 from survtrace.conformal import SurvivalLowerBound
 from survtrace.datasets import make_cohort
 from survtrace.evaluation import evaluate, validate
@@ -106,7 +106,6 @@ ARRAYS: dict[str, Any] = {
     "no column": ["no such"],
     "incidence": "incidence",
     "survival": "survival",
-    "nan word": "nan",
     "raise": "raise",
     "auto": "auto",
     "seed": 7,
@@ -145,14 +144,16 @@ METHODS: dict[str, Method] = {
         ("times", "cause", "kind", "level", "conditional_after", "extrapolate", "as_frame"),
     ),
     "typicality": (_ask("typicality"), ("reasons",)),
-    "score": (lambda est, X, y, **how: est.score(X, how.get("y", y)), ("y",)),
+    "score": (lambda est, X, y, outcome=None, **how: est.score(X, outcome), ("outcome",)),
     "update": (
         lambda est, X, y, **how: _copied(est).update(X, y, **{"how": "level", **how}),
         ("how", "n_folds", "random_state"),
     ),
     "evaluate": (
-        lambda est, X, y, **how: evaluate(est, X, how.pop("y", y), **{"n_resamples": 3, **how}),
-        ("y", "horizons", "landmarks", "y_train", "n_resamples", "random_state"),
+        lambda est, X, y, **how: evaluate(
+            est, X, how.pop("outcome", y), **{"n_resamples": 3, **how}
+        ),
+        ("outcome", "horizons", "landmarks", "y_train", "n_resamples", "random_state"),
     ),
     "validate": (
         lambda est, X, y, **how: validate(est, X, y, **{"horizons": 20.0, **how}),
@@ -218,12 +219,9 @@ METHODS: dict[str, Method] = {
             *("continuous", "follow_up", "late_entry"),
         ),
     ),
-    "load": (lambda est, X, y, **how: load(**{"path": "no such folder", **how}), ("path",)),
     "lower bound": (
-        lambda est, X, y, **how: (
-            SurvivalLowerBound(est, **how).fit(X, y).predict(X[:3])
-        ),
-        ("level", "censoring", "random_state"),
+        lambda est, X, y, **how: SurvivalLowerBound(est, **how).fit(X, y).predict(X[:3]),
+        ("level", "cause", "censoring"),
     ),
 }
 
@@ -241,9 +239,20 @@ def is_known(answer: Any) -> str:
 
 # Numbers that may be infinite or NaN as their docstrings say: a quantile beyond the grid, the
 # deviation of one member, scores of groups that are too small.
-UNBOUNDED = ("predict_quantile", "evaluate", "validate", "update", "make_cohort", "Surv.from_arrays",
-             "landmark", "to_start_stop", "lower bound", "permutation_importance",
-             "attention_table", "partial_dependence", "load")
+UNBOUNDED = (
+    "predict_quantile",
+    "evaluate",
+    "validate",
+    "update",
+    "make_cohort",
+    "Surv.from_arrays",
+    "landmark",
+    "to_start_stop",
+    "lower bound",
+    "permutation_importance",
+    "attention_table",
+    "partial_dependence",
+)
 
 
 def make(rng: Rng) -> Case:
@@ -257,12 +266,10 @@ def make(rng: Rng) -> Case:
         value = pick(rng, values)
         how[str(name)] = values[value]
         said.append(f"{name}={value}")
-    if how.get("extrapolate") == "nan":
-        how["extrapolate"] = "raise"
     for name in ("n_subjects", "n_permutations", "n_repeats", "n_folds", "n_causes"):
         if isinstance(how.get(name), int) and how[name] > 100:
             how[name] = 3
-    free = method in UNBOUNDED or "nan word" in " ".join(said)
+    free = method in UNBOUNDED or "extrapolate=text nan" in said  # which asks for NaN
     check = (lambda answer: "") if free else is_known
     return Case(f"{method}({', '.join(said)}), {form}", lambda: ask(est, X, y, **how), check)
 

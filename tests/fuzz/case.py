@@ -94,7 +94,7 @@ def _checked(case: Case, answer: Any) -> str:
 
 def _place(error: Exception) -> str:
     """Name the innermost line of the package that led to an error."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__)]
+    frames = list(traceback.extract_tb(error.__traceback__))
     ours = [frame for frame in frames if frame.filename.startswith(SOURCE)] or frames[-1:]
     return f"{type(error).__name__} {ours[-1].filename.removeprefix(SOURCE)}:{ours[-1].lineno}"
 

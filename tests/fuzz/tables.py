@@ -137,7 +137,9 @@ def with_outcome_law(parts: Parts, rng: Rng) -> tuple[str, bool]:
     """Give durations, events, entries and ids that break a rule, or nearly do."""
     y, n = parts["y"], len(parts["y"])
     forms: dict[str, Callable[[], Any]] = {
-        "! negative durations of -1e-7": lambda: y.assign(duration=y["duration"].where(y.index > 2, -1e-7)),
+        "! negative durations of -1e-7": lambda: y.assign(
+            duration=y["duration"].where(y.index > 2, -1e-7)
+        ),
         "! negative durations": lambda: y.assign(duration=-y["duration"]),
         "! all censored": lambda: y.assign(event=0),
         "! durations of 0": lambda: y.assign(duration=0.0),

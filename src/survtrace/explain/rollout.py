@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from survtrace.errors import DataError
 from survtrace.estimator import SurvTRACE
 from survtrace.explain.frame import read_frame
-from survtrace.metrics.inputs import checked_level
+from survtrace.metrics.inputs import checked_level, read_numbers
+from survtrace.rules import check_flags
 
 Floats = NDArray[np.float64]
 AT_ONCE = 4096
@@ -45,6 +46,7 @@ def attention_table(est: SurvTRACE, X: Any, *, rolled_up: bool = False) -> pd.Da
     >>> list(table.columns), len(table) == 5 * 3 * 2 * X.shape[1] ** 2
     (['subject', 'layer', 'head', 'from', 'to', 'weight'], True)
     """
+    check_flags(rolled_up=rolled_up)
     frame = read_frame(est, X)
     weights: NDArray[Any] = est.attention(frame)
     names = list(est.feature_names_in_)
@@ -83,7 +85,7 @@ def attention_rollout(weights: ArrayLike) -> Floats:
     array([[[0.625, 0.375],
             [0.375, 0.625]]])
     """
-    layers = np.asarray(weights, dtype=np.float64)
+    layers = read_numbers(weights, "weights")
     if layers.ndim != 5 or layers.shape[-1] != layers.shape[-2]:
         raise DataError(
             "weights must have shape (subject, layer, head, token, token); got "

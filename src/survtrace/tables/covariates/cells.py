@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from survtrace.errors import DataError, row_name
+from survtrace.errors import DataError, row_name, short
 from survtrace.tables.covariates.distinct_values import is_missing
 
 PLAIN = (str, Real, Decimal, np.bool_)  # numbers of numpy are real ones of Python's, too
@@ -50,7 +50,7 @@ or leave the column out.
     raise DataError(
         f"column {name!r} holds a {type(value).__name__} in a cell; a covariate is one value a "
         f"row, a number or a text ({len(odd)} of {len(cells)} cells are not; first: "
-        f"{row_name(first_row + odd[0])}, {_shown(value)}). {way_out}"
+        f"{row_name(first_row + odd[0])}, {short(value)}). {way_out}"
     )
 
 
@@ -69,15 +69,7 @@ def _odd_cells(cells: list[Any]) -> Iterator[int]:
     for row, value in enumerate(cells):
         if is_missing(value) or is_date(value):
             continue
-        signalling = isinstance(value, Decimal) and value.is_snan()  # it cannot be compared
-        if signalling or not isinstance(value, PLAIN):
+        # A signalling NaN cannot be compared; an infinite number is no measurement.
+        no_number = isinstance(value, Decimal) and (value.is_snan() or value.is_infinite())
+        if no_number or not isinstance(value, PLAIN):
             yield row
-
-
-def _shown(value: Any, most: int = 40) -> str:
-    """Format a value as Python does, cut if it is long; objects may fail to be shown."""
-    try:
-        text = " ".join(repr(value).split())
-    except Exception:  # whatever a class of somebody else's raises
-        return "which cannot be shown"
-    return text if len(text) <= most else f"{text[:most]}..."

@@ -30,7 +30,8 @@ def real_numbers(values: Any, name: str) -> NDArray[np.float64]:
     if array.dtype.kind in "mM":  # numpy would count days, or nanoseconds
         raise DataError(f"{name} must be numbers; got dates or times ({array.dtype}). Count them.")
     try:
-        return np.asarray(array, dtype=np.float64)
+        with np.errstate(over="ignore"):  # to infinity, which the caller refuses
+            return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError):
         raise
     except Exception as error:  # a whole number beyond floats, or an object of somebody else's
@@ -60,7 +61,7 @@ def _first_line(error: Exception) -> str:
 
 def refuse_masked(values: Any, name: str) -> None:
     """Refuse a masked array in which values are masked."""
-    if not np.ma.is_masked(values) or values.dtype.names:
+    if not isinstance(values, np.ma.MaskedArray) or values.dtype.names:
         return
     mask = np.atleast_1d(np.asarray(values.mask, dtype=bool))
     masked = np.atleast_1d(mask.any(axis=tuple(range(1, mask.ndim))))

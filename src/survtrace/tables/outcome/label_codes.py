@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from survtrace.errors import Answer, DataError, row_name
+from survtrace.errors import Answer, DataError, row_name, short
 from survtrace.tables.outcome.censoring_labels import (
     EMPTY,
     Followed,
@@ -19,7 +19,6 @@ from survtrace.tables.outcome.censoring_labels import (
     refuse_dates,
 )
 from survtrace.tables.outcome.event_labels import is_date, is_usual, plain_label
-from survtrace.tables.outcome.outcome_columns import short
 
 
 def checked_labels(
@@ -32,7 +31,9 @@ def checked_labels(
         codes, values = pd.factorize(events, use_na_sentinel=False)
     except Exception:  # lists and other objects, of which equal ones cannot be found
         odd = np.array([not _is_hashable(event) for event in events])
-        raise DataError(f"{_seen(odd, events, first_row)} Drop or correct these subjects.") from None
+        raise DataError(
+            f"{_seen(odd, events, first_row)} Drop or correct these subjects."
+        ) from None
     raw = list(values) if values.dtype == object else values.tolist()
     labels = [plain_label(label) for label in raw]
     if EMPTY in (named_labels(censored) or ()):

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from survtrace.errors import DataError, DataWarning, row_name, warn
+from survtrace.errors import DataError, DataWarning, row_name, short, warn
 from survtrace.tables.covariates.covariates import open_frame
 from survtrace.tables.covariates.real_numbers import as_array, is_complex, refuse_masked
 from survtrace.tables.covariates.text_numbers import parse_numbers
@@ -85,7 +85,10 @@ def _column_of(series: Any) -> NDArray[Any]:
     dates = series.dtype.is_temporal() and series.implementation.is_pandas()
     if dates or series.dtype.is_numeric() or series.dtype == nw.Boolean:
         return np.asarray(series.to_numpy())
-    return np.array([*series.to_list(), None], dtype=object)[:-1]  # lists stay in their cells
+    column = np.empty(len(series), dtype=object)
+    for row, value in enumerate(series.to_list()):  # lists and tensors stay in their cells
+        column[row] = value
+    return column
 
 
 def _as_named(values: Any, name: str) -> NDArray[Any]:
@@ -223,23 +226,6 @@ def _no_numbers(
         f"(first: {row_name(first_row + first)}, {short(durations[first])}). "
         "Convert the column to days, months or years as numbers."
     )
-
-
-def short(value: Any, most: int = 40) -> str:
-    """Format a value as Python does, cut if it is long.
-
-    Examples
-    --------
-    >>> short(10**400, most=8)
-    '10000000...'
-    >>> short(np.int64(7))
-    '7'
-    """
-    try:
-        text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
-    except Exception:  # an object of somebody else's may raise anything
-        return f"a {type(value).__name__}"
-    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def _is_number(value: Any) -> bool:

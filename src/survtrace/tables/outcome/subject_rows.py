@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from survtrace.errors import DataError, row_name
+from survtrace.errors import DataError, row_name, short
 from survtrace.tables.outcome.event_labels import BLANKS
-from survtrace.tables.outcome.outcome_columns import short
 
 # Two times of one subject are the same if they differ by less: a table that was made by sums, such
 # as 0.1 + 0.2, has rows that miss each other by a rounding error, which is no gap and no overlap.
