@@ -81,7 +81,6 @@ ARRAYS: dict[str, Any] = {
     "object array": np.array([12, 24.0], dtype=object),
     "object": Thing(),
     "structured": np.zeros(3, dtype=[("a", float)]),
-    "matrix": np.matrix([[12.0, 24.0]]),
     "text": "twelve",
     "bytes": b"12",
     "None": None,

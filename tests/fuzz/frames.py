@@ -111,7 +111,6 @@ WRONG: dict[str, Callable[[pd.DataFrame], Any]] = {
     "array complex": lambda X: _numbers(X).to_numpy() + 1j,
     "array of records": _structured,
     "array of voids": lambda X: np.zeros((len(X), 2), dtype="V4"),
-    "matrix": lambda X: np.matrix(_numbers(X).to_numpy(dtype=float)),
     "masked array": lambda X: np.ma.masked_greater(_numbers(X).to_numpy(dtype=float), 70),
     "array in Fortran order": lambda X: np.asfortranarray(_numbers(X).to_numpy()),
     "big-endian array": lambda X: _numbers(X).to_numpy(dtype=">f8"),

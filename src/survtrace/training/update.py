@@ -97,7 +97,7 @@ def update_network(
     return updated
 
 
-def check_way(how: str, n_folds: int) -> None:
+def check_way(how: Any, n_folds: Any) -> None:
     """Refuse a way that there is not, and a number of folds that compares nothing.
 
     Examples
