@@ -10,13 +10,13 @@ from survtrace.errors import DataError
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "(\./[\w/.]+\.js)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:const|let|class|function|async function)\b)", re.MULTILINE)
-_NAME = re.compile(r"^export (?:const|let|class|async function|function)\s+(\w+)", re.MULTILINE)
+_NAME = re.compile(r"^export (?:const|let|class|async function|function)\s+([\w$]+)", re.MULTILINE)
 _EXPORT_LIST = re.compile(r"^export \{([^}]*)\};$", re.MULTILINE)
 _LEFT_OVER = re.compile(r"^\s*(?:import|export)\b.*$|\bimport\(", re.MULTILINE)
 
 
 def bundle(entry: Path, instead: Mapping[Path, Path] | None = None) -> str:
-    """Join a module and all that it imports into one strict script.
+    r"""Join a module and all that it imports into one strict script.
 
     Every module becomes a function that is called once, those it imports before it, and returns
     what it exports: so their names stay apart. ``instead`` puts one file in the place of another.
@@ -26,9 +26,9 @@ def bundle(entry: Path, instead: Mapping[Path, Path] | None = None) -> str:
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "one.js").write_text("export const one = 1;\\n")
+    ...     _ = Path(folder, "one.js").write_text("export const one = 1;\n")
     ...     main = Path(folder, "main.js")
-    ...     _ = main.write_text('import { one } from "./one.js";\\nconsole.log(one);\\n')
+    ...     _ = main.write_text('import { one } from "./one.js";\nconsole.log(one);\n')
     ...     print(bundle(main))
     "use strict";
     const module0 = (() => {

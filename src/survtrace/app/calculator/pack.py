@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from survtrace.app.calculator.arrays import number_text, weight_text
+from survtrace.errors import DataWarning
 from survtrace.inference.interval import IntervalScale
 from survtrace.portable import PortableSurvTRACE
 from survtrace.portable.network import Layer, Linear, Network
@@ -27,6 +29,7 @@ def pack_model(model: PortableSurvTRACE, schema: Mapping[str, Any]) -> dict[str,
     `survtrace.tables.typicality` learned.
     """
     encoding = model.encoding_
+    typical = {covariate["name"]: covariate["typical"] for covariate in schema["covariates"]}
     return {
         "schema": schema,
         "covariates": [
@@ -39,7 +42,17 @@ def pack_model(model: PortableSurvTRACE, schema: Mapping[str, Any]) -> dict[str,
         "interval": None if model.interval_ is None else _interval(model.interval_),
         "network": _network(model._predictor().network),
         "typicality": None if model.typicality_ is None else _typicality(model.typicality_),
+        "check": _check(model, typical),
     }
+
+
+def _check(model: PortableSurvTRACE, subject: dict[str, Any]) -> dict[str, Any]:
+    """Predict for a made-up subject; the file compares its own answer with this when it opens."""
+    times = model.time_grid_[1:]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        states, _ = model._predictor().curve([subject], "states", times)
+    return {"subject": subject, "times": times.tolist(), "states": states[0].tolist()}
 
 
 def _covariate(covariate: Covariate, column: Scale | Categories) -> dict[str, Any]:

@@ -22,17 +22,10 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from survtrace.app.answers.answers import Answers, Attention, Prediction
 from survtrace.app.answers.limits import LimitError, Limits
-from survtrace.app.answers.schema import (
-    LimitsSchema,
-    Schema,
-    covariate_schemas,
-    model_schema,
-    time_schema,
-)
+from survtrace.app.answers.schema import Schema, describe
 from survtrace.app.service.limits import RequestGuard, Worker, refusal
 from survtrace.errors import DataError, SettingError, SurvtraceError
 from survtrace.estimator import SurvTRACE
-from survtrace.naming import names_of
 from survtrace.tables.files.formats import read_table
 
 PAGE = Path(__file__).parents[1] / "page"
@@ -149,17 +142,14 @@ def create_app(
         raise SettingError("token must be printable ASCII without spaces; got something else.")
     limits = Limits(max_rows, max_bytes, max_numbers, timeout)
     rows = None if importance is None else read_importance(importance)
-    names = names_of(est)
-    schema = Schema(
-        covariates=covariate_schemas(est, units),
-        causes=[str(cause) for cause in est.causes_],
-        cause_names=[names.cause(cause) for cause in est.causes_],
-        model=model_schema(est, name),
-        time=time_schema(est, time_unit),
-        members=est.network_.shape.n_members,
-        intervals=est.interval_ is not None,
-        importance=rows is not None,
-        limits=LimitsSchema(**vars(limits)),
+    schema = describe(
+        est,
+        est.network_.shape.n_members,
+        limits,
+        units=units,
+        time_unit=time_unit,
+        name=name,
+        has_importance=rows is not None,
     )
     app = FastAPI(
         title="survtrace",

@@ -10,7 +10,7 @@ ALPHABET.forEach((letter, digit) => { DIGIT[letter.charCodeAt(0)] = digit; });
 
 export function decodeWeights({ shape, steps, text }) {
   const nOut = shape.at(-1), nIn = shape.at(-2), step = decodeFloats(steps);
-  const weights = new Float64Array(shape.reduce((p, q) => p * q, 1));
+  const weights = new Float32Array(shape.reduce((p, q) => p * q, 1));
   for (let i = 0, at = 0, first = 0; i < weights.length; first += nOut) {
     for (let row = 0; row < nIn; row += 1) {
       for (let column = 0; column < nOut; column += 1, i += 1, at += 3) {
@@ -26,6 +26,5 @@ export function decodeWeights({ shape, steps, text }) {
 export function decodeFloats({ type, text }) {
   const binary = atob(text), bytes = new Uint8Array(binary.length);
   for (let i = 0; i < bytes.length; i += 1) bytes[i] = binary.charCodeAt(i);
-  const numbers = new { float32: Float32Array, float64: Float64Array, int32: Int32Array }[type](bytes.buffer);
-  return type === "float32" ? Float64Array.from(numbers) : numbers;
+  return new { float32: Float32Array, float64: Float64Array, int32: Int32Array }[type](bytes.buffer);
 }

@@ -55,7 +55,7 @@ function typicalityOf({ n_subjects: nSubjects, arrays }) {
 export function openModel(packed) {
   return {
     schema: packed.schema, importance: packed.importance, leftOut: packed.left_out, median: packed.schema.time.median,
-    cuts: packed.cuts, interval: packed.interval, encoding: encodingOf(packed), network: networkOf(packed.network),
+    check: packed.check, cuts: packed.cuts, interval: packed.interval, encoding: encodingOf(packed), network: networkOf(packed.network),
     typicality: packed.typicality && typicalityOf(packed.typicality),
   };
 }

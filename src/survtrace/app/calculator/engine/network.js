@@ -109,12 +109,13 @@ export function hazards(network, encoded) {
 // which sums to 1. Heads and members are averaged; half of a layer hands a token on as it is.
 export function attentionRollout(network, encoded) {
   const { nMembers, nHeads, nTokens, layers } = network;
-  const mixed = layers.map(() => Array.from({ length: nTokens }, (_, i) => Array.from({ length: nTokens }, (_, j) => (i === j ? 0.5 : 0))));
+  const diagonal = (value) => Array.from({ length: nTokens }, (_, i) => Array.from({ length: nTokens }, (_, j) => (i === j ? value : 0)));
+  const mixed = layers.map(() => diagonal(0.5));
   for (let member = 0; member < nMembers; member += 1) {
     encode(network, encoded, member, (depth, weights) => weights.forEach((weight, at) => {
       mixed[depth][Math.floor(at / nTokens) % nTokens][at % nTokens] += weight / (2 * nHeads * nMembers);
     }));
   }
   const product = (a, b) => a.map((row) => b[0].map((_, j) => row.reduce((sum, each, k) => sum + each * b[k][j], 0)));
-  return mixed.reduce((rolled, layer) => product(layer, rolled));
+  return mixed.reduce((rolled, layer) => product(layer, rolled), diagonal(1));
 }

@@ -1,6 +1,7 @@
 // In place of the page's server.js: the same questions, answered by the model that is in this file.
 
 import { attention, predict } from "./answers.js";
+import { failedCheck } from "./check.js";
 import { openModel } from "./model.js";
 import { Refused } from "./refused.js";
 import { score } from "./table.js";
@@ -16,6 +17,8 @@ export const post = async (question, body) => ({ predict, attention })[question]
 // As a response of the server: what it says as JSON, or the scored table with its warnings.
 export async function ask(address, { body } = {}) {
   const [question, how] = address.split("?");
+  const problem = question === "schema" ? failedCheck(model) : "";
+  if (problem) throw new Refused(problem);
   if (question !== "score") return { json: async () => model[question] };
   const { csv, warnings } = await score(model, await textOf(body), scoreQuestion(new URLSearchParams(how)));
   return {
