@@ -199,6 +199,7 @@ def _check_causes(note: Mapping[str, Any]) -> None:
 
 
 def _check_history(history: Mapping[str, Any]) -> None:
+    _check_fields("history: ", history, dict.fromkeys(("epoch", "member"), list_of(whole(0))))
     columns = list(history.values())
     require(
         all(isinstance(column, list) and len(column) == len(columns[0]) for column in columns),
