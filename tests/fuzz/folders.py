@@ -56,7 +56,7 @@ def main() -> None:
     counts, problems, worst = run(given.count, given.seed)
     for line in sorted(f"{kind:8} {what:28} {n:6}" for (kind, what), n in counts.items()):
         print(line)
-    print(f"most time {worst['seconds']:.2f} s, memory +{worst['memory']:.0f} MiB, seed {given.seed}")
+    print(f"slowest {worst['seconds']:.2f} s, memory +{worst['memory']:.0f} MiB, seed {given.seed}")
     print(*problems[:20], sep="\n")
     sys.exit(bool(problems))
 
