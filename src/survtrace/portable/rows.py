@@ -131,7 +131,7 @@ def read_column(values: Any, covariate: Covariate) -> Column:
     except OverflowError:  # a whole number that no float can hold: infinite, to be refused
         limit = sys.float_info.max
         too_large = [isinstance(value, int) and abs(value) > limit for value in values]
-        numbers = checked_numbers(np.where(too_large, np.inf, 0.0), covariate)
+        numbers = np.where(too_large, np.inf, 0.0)
     require_magnitude(numbers, covariate.name)
     return numbers
 

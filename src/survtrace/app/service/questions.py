@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from typing import Any
 
 from survtrace.app.answers.answers import Question
@@ -50,6 +51,7 @@ EXAMPLES = {
     "/predict": '{"subjects": [{"age": 61}], "times": [12, 60]}',
     "/attention": '{"subject": {"age": 61}}',
 }
+LARGEST = int(sys.float_info.max)
 JSON_TYPE = re.compile(r"application/(?:[\w.-]+\+)?json(?:\s*;.*)?", re.IGNORECASE)
 
 
@@ -140,6 +142,8 @@ def _check_subject(subject: Any, where: str) -> None:
     for name, value in subject.items():
         if type(value) is list or type(value) is dict:
             raise FormError(f"{where}.{name}", "a covariate is one value a row, not a list")
+        if type(value) is int and abs(value) > LARGEST:  # no float can hold it
+            subject[name] = float("inf") if value > 0 else float("-inf")
 
 
 def _numbers(values: Any, where: str) -> list[float]:
