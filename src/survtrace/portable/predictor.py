@@ -46,11 +46,18 @@ class Predictor:
         encoded = self._plain_rows.encode(X)
         if encoded is None:
             encoded = encode_rows(self.encoding, X)
-        if judge and is_any_outside(encoded, self._bounds):
-            warn_of_far_values(self.encoding, encoded)
-        if judge and self.typicality is not None:
-            warn_of_unlike(self.typicality, encoded)
+        if judge:
+            self.judge(encoded)
         return encoded
+
+    def judge(self, encoded: Encoded) -> Array | None:
+        """Warn of values and subjects unlike those learned from; return how usual each is.
+
+        Of a large table some subjects are judged; None where nothing was learned of it.
+        """
+        if is_any_outside(encoded, self._bounds):
+            warn_of_far_values(self.encoding, encoded)
+        return None if self.typicality is None else warn_of_unlike(self.typicality, encoded)
 
     @cached_property
     def _plain_rows(self) -> PlainRows:
@@ -76,7 +83,21 @@ class Predictor:
         (subject, time); ``cause`` a place on the cause axis. With ``after`` the curve is that of
         subjects event-free until then. One member has no standard deviation: it is NaN.
         """
-        encoded = self.encode(X)
+        return self.curve_of(
+            self.encode(X), kind, points, cause=cause, after=after, with_std=with_std
+        )
+
+    def curve_of(
+        self,
+        encoded: Encoded,
+        kind: str,
+        points: Array,
+        *,
+        cause: int | None = None,
+        after: ArrayLike | None = None,
+        with_std: bool = False,
+    ) -> tuple[Array, Array | None]:
+        """Compute what `curve` does, of subjects that are encoded already."""
         n_subjects = len(encoded.rows)
         start = None if after is None else read_starts(after, n_subjects)[:, None]
         require_row_each(points, n_subjects)
