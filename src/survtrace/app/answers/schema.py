@@ -84,6 +84,7 @@ class LimitsSchema:
     bytes: int
     numbers: int
     seconds: float
+    times: int
 
 
 @dataclass
