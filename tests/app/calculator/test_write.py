@@ -13,15 +13,14 @@ import pytest
 from survtrace import SurvTRACE
 from survtrace.app import write_page
 from survtrace.errors import SavedFileError
-from survtrace.portable import load
 
 HOSTILE = "</script><script>alert(1)</script>"
 MARKUP = '"><img src=x onerror=alert(1)>'
 
 
-def test_a_folder_an_estimator_and_a_portable_predictor_give_the_same_file(certain, tmp_path):
+def test_a_folder_and_an_estimator_give_the_same_file(certain, tmp_path):
     certain.save(tmp_path / "model")
-    sources = [tmp_path / "model", str(tmp_path / "model"), certain, load(tmp_path / "model")]
+    sources = [tmp_path / "model", str(tmp_path / "model"), certain]
     files = [
         write_page(source, tmp_path / f"{k}.html", name="x") for k, source in enumerate(sources)
     ]

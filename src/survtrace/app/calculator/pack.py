@@ -6,13 +6,10 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from survtrace.app.calculator.arrays import number_text, weight_text
+from survtrace.app.calculator.arrays import number_text
 from survtrace.errors import DataWarning
 from survtrace.inference.interval import IntervalScale
 from survtrace.portable import PortableSurvTRACE
-from survtrace.portable.network import Layer, Linear, Network
 from survtrace.tables.covariates.covariate import Covariate
 from survtrace.tables.covariates.encoding import MISSING_TEXTS, Categories, Scale
 from survtrace.tables.covariates.missing import MARKERS
@@ -22,11 +19,10 @@ LEVEL = 0.95  # of the intervals on the page
 
 
 def pack_model(model: PortableSurvTRACE, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe what the engine needs; ``schema`` is what the page needs (`/schema`).
+    """Describe what the engine needs beside the network; ``schema`` is what the page needs.
 
-    Nothing of a single subject is in it: covariates by their means, quantiles and levels, the
-    network by its weights, and how usual a patient is by the curves and tables that
-    `survtrace.tables.typicality` learned.
+    No row of a table is in it: covariates come by their means, quantiles and levels, and how usual
+    a patient is by the curves and tables that `survtrace.tables.typicality` learned.
     """
     encoding = model.encoding_
     typical = {covariate["name"]: covariate["typical"] for covariate in schema["covariates"]}
@@ -40,7 +36,6 @@ def pack_model(model: PortableSurvTRACE, schema: Mapping[str, Any]) -> dict[str,
         "level_markers": list(MISSING_TEXTS),
         "cuts": model.time_grid_.tolist(),
         "interval": None if model.interval_ is None else _interval(model.interval_),
-        "network": _network(model._predictor().network),
         "typicality": None if model.typicality_ is None else _typicality(model.typicality_),
         "check": _check(model, typical),
     }
@@ -67,46 +62,6 @@ def _covariate(covariate: Covariate, column: Scale | Categories) -> dict[str, An
 def _interval(scale: IntervalScale) -> dict[str, Any]:
     width = scale._deviations(LEVEL).tolist()
     return {"level": LEVEL, "floor": scale.floor, "factor": scale.factor, "width": width}
-
-
-def _network(network: Network) -> dict[str, Any]:
-    n_members, n_causes, _, n_intervals = network.outer.weight.shape
-    _, n_rows, width = network.table.shape
-    shape = {
-        "nMembers": n_members,
-        "nCauses": n_causes,
-        "nIntervals": n_intervals,
-        "nRows": n_rows,
-        "width": width,
-        "nTokens": network.bias.shape[2],
-        "nHeads": network.layers[0].n_heads if network.layers else 1,
-    }
-    factor = np.broadcast_to(network.factor, (n_members, 1, n_causes, n_intervals))
-    arrays = {
-        "table": weight_text(network.table),
-        "bias": number_text(network.bias, "float32"),
-        "layers": [_layer(layer) for layer in network.layers],
-        "alignFinal": _linear(network.align_final),
-        "alignEmbedded": {"weight": weight_text(network.align_embedded)},
-        "inner": None if network.inner is None else _linear(network.inner),
-        "outer": _linear(network.outer),
-        "factor": number_text(factor),
-        "power": number_text(network.power),
-    }
-    return {"shape": shape, "arrays": arrays}
-
-
-def _layer(layer: Layer) -> dict[str, Any]:
-    return {
-        "queryKeyValue": _linear(layer.query_key_value),
-        "mix": _linear(layer.mix),
-        "expand": _linear(layer.expand),
-        "contract": _linear(layer.contract),
-    }
-
-
-def _linear(linear: Linear) -> dict[str, Any]:
-    return {"weight": weight_text(linear.weight), "bias": number_text(linear.bias, "float32")}
 
 
 def _typicality(learned: Typicality) -> dict[str, Any]:

@@ -14,12 +14,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from survtrace.app.answers.importance import read_importance
 from survtrace.app.answers.limits import Limits
 from survtrace.app.answers.schema import describe
 from survtrace.app.calculator.bundle import bundle
 from survtrace.app.calculator.pack import pack_model
+from survtrace.app.calculator.pack_network import pack_network
 from survtrace.files import replacing
-from survtrace.portable import PortableSurvTRACE, load
+from survtrace.portable import load
+from survtrace.saved_folder import network_arrays, read_folder
 
 if TYPE_CHECKING:
     from survtrace.estimator import SurvTRACE
@@ -39,12 +42,13 @@ FOOTER = (
 
 
 def write_page(
-    model: str | Path | PortableSurvTRACE | SurvTRACE,
+    model: str | Path | SurvTRACE,
     path: str | Path,
     *,
     units: Mapping[str, str] | None = None,
     time_unit: str = "",
     name: str | None = None,
+    importance: str | Path | None = None,
 ) -> Path:
     """Write a model's risk explorer as one HTML file, with the model in it; return its path.
 
@@ -63,6 +67,8 @@ def write_page(
         estimator was fitted with.
     name
         Of the model, shown on the page and on prints; by default that of its folder.
+    importance
+        CSV that ``survtrace explain`` wrote: cause, covariate, importance, low, high.
 
     Examples
     --------
@@ -74,27 +80,32 @@ def write_page(
     ...     write_page(est, f"{folder}/calculator.html", name="breast cancer").stat().st_size < 1e6
     True
     """
-    path = Path(path)
-    light = _open(model)
-    if name is None:
-        name = Path(model).resolve().name if isinstance(model, str | Path) else ""
-    n_members = light._predictor().network.n_members
-    schema = describe(light, n_members, Limits(), units=units, time_unit=time_unit, name=name)
-    content = page_text(pack_model(light, asdict(schema)), name)
+    if not isinstance(model, str | Path):
+        with tempfile.TemporaryDirectory(prefix="survtrace-") as folder:
+            model.save(f"{folder}/model")
+            saved, name = f"{folder}/model", name or ""
+            options: dict[str, Any] = {"units": units, "time_unit": time_unit}
+            return write_page(saved, path, **options, name=name, importance=importance)
+    path, folder_path = Path(path), Path(model)
+    name = folder_path.resolve().name if name is None else name
+    light, rows = load(folder_path), None if importance is None else read_importance(importance)
+    schema = describe(
+        light,
+        light._predictor().network.n_members,
+        Limits(),
+        units=units,
+        time_unit=time_unit,
+        name=name,
+        has_importance=rows is not None,
+    )
+    note, arrays = read_folder(folder_path)
+    network = pack_network(note["shape"], network_arrays(arrays, len(light.causes_)))
+    shown = {"importance": rows and [asdict(row) for row in rows]}
+    packed = {**pack_model(light, asdict(schema)), "network": network, **shown}
     with replacing(path) as part:
+        content = page_text(packed, name)
         part.write_text(content, encoding="utf-8", errors="replace", newline="\n")
     return path
-
-
-def _open(model: str | Path | PortableSurvTRACE | SurvTRACE) -> PortableSurvTRACE:
-    """Read a folder; an estimator is saved among the temporary files for it."""
-    if isinstance(model, PortableSurvTRACE):
-        return model
-    if isinstance(model, str | Path):
-        return load(model)
-    with tempfile.TemporaryDirectory(prefix="survtrace-") as folder:
-        model.save(f"{folder}/model")
-        return load(f"{folder}/model")
 
 
 def page_text(packed: Mapping[str, Any], name: str) -> str:

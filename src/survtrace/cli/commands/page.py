@@ -24,6 +24,9 @@ def page(
         typer.Option(metavar="NAME=TEXT", help="Unit of a covariate, only shown; repeatable."),
     ] = None,
     time_unit: Annotated[str, typer.Option(help="Unit of durations, such as months.")] = "",
+    importance: Annotated[
+        Path | None, typer.Option(help="Table that explain --out wrote, shown on the page.")
+    ] = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -33,16 +36,15 @@ def page(
     the model and nothing of a single patient.
     """
     from survtrace.app import write_page
-    from survtrace.evaluation.learned_rows import warn_of_interrupted
+    from survtrace.model_card import warn_of_interrupted
     from survtrace.portable import load
 
-    require_free(out, force=force, inputs=[model])
+    require_free(out, force=force, inputs=[model, importance])
     light = load(model)
     with screen.hushed(quiet):
         warn_of_interrupted(light)
-    shown = model.resolve().name if name is None else name
     units = _units(unit or (), [str(each) for each in light.feature_names_in_])
-    write_page(light, out, units=units, time_unit=time_unit, name=shown)
+    write_page(model, out, units=units, time_unit=time_unit, name=name, importance=importance)
     size = out.stat().st_size / 1e6
     screen.say(f"wrote {out} ({size:.1f} MB); open it in a browser", quiet=quiet)
 

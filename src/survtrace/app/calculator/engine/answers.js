@@ -39,11 +39,11 @@ export function statesOf(model, encoded, row, times, start) {
 export function predict(model, { subjects, times, after = 0 }) {
   requireKnown(model, subjects);
   const starts = Array.isArray(after) ? after : [after], points = times ?? [...model.cuts];
+  const said = timeWarnings(points, model.cuts), { encoded, judged, warnings } = readSubjects(model, subjects);
   if (starts.length !== 1 && starts.length !== subjects.length) {
     throw new Refused(`after must be one time, or one for each of the ${subjects.length} subjects; got ${starts.length}.`);
   }
-  const said = [...startWarnings(starts, model.cuts), ...timeWarnings(points, model.cuts)];
-  const { encoded, judged, warnings } = readSubjects(model, subjects);
+  said.push(...startWarnings(starts, model.cuts), ...warnings);
   const before = model.interval ? model.cuts.length : 0, all = before ? [...model.cuts, ...points] : points;
   const found = encoded.map((each, s) => statesOf(model, each, s, all, starts[s] ?? starts[0]));
   const means = found.map(({ mean }) => mean.map((curve) => curve.slice(before)));
@@ -53,7 +53,7 @@ export function predict(model, { subjects, times, after = 0 }) {
     times: points, causes: model.schema.causes,
     survival: means.map(([survival]) => survival), survival_std: spread.map(([survival]) => survival),
     incidence: means.map(([, ...causes]) => causes), incidence_std: spread.map(([, ...causes]) => causes),
-    interval: model.interval && intervalsOf(model, found, points), typicality: judged, warnings: [...said, ...warnings],
+    interval: model.interval && intervalsOf(model, found, points), typicality: judged, warnings: said,
   };
 }
 

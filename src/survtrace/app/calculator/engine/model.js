@@ -23,16 +23,16 @@ function encodingOf({ covariates, missing_texts: missingTexts, level_markers: le
   }) };
 }
 
-function networkOf({ shape, arrays }) {
+function networkOf(packed) {
   const linear = ({ weight, bias }) => ({
     weight: decodeWeights(weight), bias: bias && decodeFloats(bias), nIn: weight.shape.at(-2), nOut: weight.shape.at(-1),
   });
+  const each = (parts) => Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part && linear(part)]));
+  const [, nRows, width] = packed.table.shape;
   return {
-    ...shape, table: decodeWeights(arrays.table), bias: decodeFloats(arrays.bias),
-    layers: arrays.layers.map((layer) => Object.fromEntries(Object.entries(layer).map(([name, each]) => [name, linear(each)]))),
-    alignFinal: linear(arrays.alignFinal), alignEmbedded: linear(arrays.alignEmbedded),
-    inner: arrays.inner && linear(arrays.inner), outer: linear(arrays.outer),
-    factor: decodeFloats(arrays.factor), power: decodeFloats(arrays.power),
+    ...packed, nRows, width, table: decodeWeights(packed.table), bias: decodeFloats(packed.bias),
+    layers: packed.layers.map(each), align: linear(packed.align), heads: packed.heads.map(each),
+    factor: decodeFloats(packed.factor), power: decodeFloats(packed.power),
   };
 }
 

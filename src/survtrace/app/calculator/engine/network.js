@@ -13,7 +13,7 @@ function linear(x, { weight, bias, nIn, nOut }, member) {
   const nRows = x.length / nIn, y = new Float64Array(nRows * nOut), first = member * nIn * nOut;
   for (let row = 0; row < nRows; row += 1) {
     const to = row * nOut;
-    if (bias) for (let j = 0; j < nOut; j += 1) y[to + j] = bias[member * nOut + j];
+    for (let j = 0; j < nOut; j += 1) y[to + j] = bias[member * nOut + j];
     for (let i = 0; i < nIn; i += 1) {
       const value = x[row * nIn + i], from = first + i * nOut;
       for (let j = 0; j < nOut; j += 1) y[to + j] += value * weight[from + j];
@@ -36,7 +36,6 @@ function embed({ table, bias, width, nRows, nTokens }, { rows, values }, member)
 }
 
 // What each token sees of the others, and the weights (head, token, token) by which it does.
-// Queries were divided by the root of a head's width beforehand.
 function attend(tokens, layer, width, nHeads, member) {
   const nTokens = tokens.length / width, size = width / nHeads, three = 3 * width;
   const heads = linear(tokens, layer.queryKeyValue, member);
@@ -47,7 +46,7 @@ function attend(tokens, layer, width, nHeads, member) {
       for (let key = 0; key < nTokens; key += 1) {
         let product = 0;
         for (let j = head * size; j < (head + 1) * size; j += 1) product += heads[query * three + j] * heads[key * three + width + j];
-        row[key] = product;
+        row[key] = product / Math.sqrt(size);
       }
       softmax(row);
       for (let key = 0; key < nTokens; key += 1) {
@@ -82,25 +81,28 @@ function encode(network, encoded, member, seen) {
   return { embedded, tokens };
 }
 
+// A cause's logits from the representation; `proportional` adds a multiple of their mean.
+function logits(representation, { inner, outer }, proportional, member) {
+  const own = inner ? linear(representation, inner, member).map((each) => Math.max(each, 0)) : representation;
+  const found = linear(own, outer, member), mean = found.reduce((sum, each) => sum + each, 0) / found.length;
+  return found.map((each) => each + proportional * mean);
+}
+
 // Hazards of a patient: (member, cause, interval).
 export function hazards(network, encoded) {
-  const { nMembers, nCauses, nIntervals, alignFinal, alignEmbedded, inner, outer, factor, power } = network;
+  const { nMembers, nCauses, nIntervals, align, heads, proportional, factor, power } = network;
   const found = new Float64Array(nMembers * nCauses * nIntervals);
   for (let member = 0; member < nMembers; member += 1) {
-    const { embedded, tokens } = encode(network, encoded, member);
-    let x = linear(tokens, alignFinal, member);
-    add(x, linear(embedded, alignEmbedded, member));
-    selu(x);
-    if (inner) x = linear(x, inner, member).map((each) => Math.max(each, 0));
-    for (let cause = 0; cause < nCauses; cause += 1) {
-      const size = inner ? x.length / nCauses : 0, own = inner ? x.subarray(cause * size, (cause + 1) * size) : x;
-      const logits = linear(own, outer, member * nCauses + cause);
-      for (let j = 0; j < nIntervals; j += 1) {
-        const at = (member * nCauses + cause) * nIntervals + j;
-        const softplus = Math.max(logits[j], 0) + Math.log1p(Math.exp(-Math.abs(logits[j])));
-        found[at] = factor[at] * softplus ** power[cause];
-      }
-    }
+    const { embedded, tokens } = encode(network, encoded, member), both = new Float64Array(2 * tokens.length);
+    both.set(tokens);
+    both.set(embedded, tokens.length);
+    const representation = linear(both, align, member);
+    selu(representation);
+    heads.forEach((head, cause) => logits(representation, head, proportional, member).forEach((logit, j) => {
+      const at = (member * nCauses + cause) * nIntervals + j;
+      const softplus = Math.max(logit, 0) + Math.log1p(Math.exp(-Math.abs(logit)));
+      found[at] = factor[at] * softplus ** power[cause];
+    }));
   }
   return found;
 }

@@ -1,14 +1,11 @@
 // A CSV table of patients, with the probability of each state at each time added to its columns.
 
 import { readSubjects, some, statesOf } from "./answers.js";
-import { grouped, list, quoted } from "./python_format.js";
+import { general, grouped, list, quoted } from "./python_format.js";
 import { Refused } from "./refused.js";
 import { startWarnings, timeWarnings } from "./times.js";
 
 const CHUNK = 50;  // patients, after which the page may draw
-// Cells that mean "not known" in every column, as pandas reads them.
-const EMPTY = new Set(["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
-  "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]);
 
 const unreadable = (why) => new Refused(`the table could not be read as CSV (${why}). Write a line of column names, then a line for `
   + "each subject.");
@@ -63,7 +60,7 @@ function checkNames(names, header, after) {
 }
 
 function startsOf({ header, lines }, after) {
-  if (after === null) return lines.map(() => 0);
+  if (after === null) return null;
   const place = header.indexOf(after);
   if (place < 0) {
     throw new Refused(`after must name a column of the table; got ${quoted(after)}, which is none of ${some(header)}. Add the column, `
@@ -78,27 +75,50 @@ function startsOf({ header, lines }, after) {
   return values;
 }
 
+// Who has a time at which there are curves: of some rows without one the cells are left empty.
+function answerable(starts, cuts, after) {
+  const first = cuts[0], end = cuts.at(-1), inside = starts.map((start) => start === 0 || (start >= first && start < end));
+  const nOutside = inside.filter((each) => !each).length, row = inside.indexOf(false);
+  if (!nOutside) return { inside, warnings: [] };
+  const seen = `${nOutside} of ${starts.length} rows have a time in column ${quoted(after)} that does not lie between ${general(first)} and `
+    + `${general(end)}, where the curves begin and end (first: row ${row}, ${general(starts[row])})`;
+  if (nOutside === starts.length) throw new Refused(`${seen}. Give times there until which subjects are event-free.`);
+  return { inside, warnings: [`${seen}; their cells are left empty.`] };
+}
+
 const cellOf = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 const pause = () => new Promise((resume) => { setTimeout(resume); });
 
+function newNames({ schema }, { header }, asked, mark) {
+  const states = ["survival", ...schema.causes.map((cause) => `incidence_${cause}`)];
+  const names = states.flatMap((state) => asked.map((time) => `${state}_${mark}${time}`)), there = names.filter((name) => header.includes(name));
+  if (there.length) {
+    throw new Refused(`the table already has columns named ${some(there)}, which would be added to it. Rename or remove them.`);
+  }
+  return names;
+}
+
 // `after` names a column with a time at which each subject is event-free; `ahead` are times counted
-// from there, in place of `times`.
+// from there, in place of `times`. Gives the table as CSV, and warnings in the order of Python.
 export async function score(model, text, { times, after, ahead, maxRows }) {
-  const table = readTable(text, maxRows), names = model.encoding.columns.map(({ name }) => name);
-  const { missing, unused } = checkNames(names, table.header, after);
+  const table = readTable(text, maxRows), covariates = model.encoding.columns.map(({ name }) => name);
+  const { missing, unused } = checkNames(covariates, table.header, after);
   const starts = startsOf(table, after), asked = [...new Set(ahead.length ? ahead : times)];
-  const points = starts.map((start) => asked.map((time) => (ahead.length ? start + time : time)));
-  const warnings = [...missing, ...timeWarnings(ahead.length ? points : asked, model.cuts), ...startWarnings(starts, model.cuts)];
+  const names = newNames(model, table, asked, ahead.length ? "+" : "");
   const extra = unused.filter((name) => !model.leftOut.includes(name));
-  if (extra.length) warnings.push(`columns not seen in fit are ignored: ${list(extra)}.`);
-  const subjects = table.lines.map((line) => Object.fromEntries(table.header.map((name, j) => [name, EMPTY.has(line[j]) ? null : line[j]])));
+  const ignored = extra.length ? [`columns not seen in fit are ignored: ${list(extra)}.`] : [];
+  const subjects = table.lines.map((line) => Object.fromEntries(table.header.map((name, j) => [name, line[j] === "" ? null : line[j]])));
   const read = readSubjects(model, subjects);
-  const mark = ahead.length ? "+" : "", states = ["survival", ...model.schema.causes.map((cause) => `incidence_${cause}`)];
-  const written = [[...table.header, ...states.flatMap((state) => asked.map((time) => `${state}_${mark}${time}`))]];
+  const { inside, warnings } = starts ? answerable(starts, model.cuts, after) : { inside: subjects.map(() => true), warnings: [] };
+  const begins = starts ?? subjects.map(() => 0), points = begins.map((start) => asked.map((time) => (ahead.length ? start + time : time)));
+  const late = startWarnings(starts ? starts.filter((_, s) => inside[s]) : [0], model.cuts);
+  const outside = timeWarnings(ahead.length ? points.filter((_, s) => inside[s]) : asked, model.cuts);
+  const written = [[...table.header, ...names]];
   for (const [s, encoded] of read.encoded.entries()) {
-    const { mean } = statesOf(model, encoded, s, points[s], starts[s]);
-    written.push([...table.lines[s], ...mean.flat().map(String)]);
+    const found = inside[s] ? statesOf(model, encoded, s, points[s], begins[s]).mean.flat().map(String) : names.map(() => "");
+    written.push([...table.lines[s], ...found]);
     if (s % CHUNK === CHUNK - 1) await pause();
   }
-  return { csv: written.map((line) => `${line.map(cellOf).join(",")}\n`).join(""), warnings: [...warnings, ...read.warnings] };
+  const said = [...missing, ...ignored, ...read.warnings, ...warnings, ...late, ...outside];
+  return { csv: written.map((line) => `${line.map(cellOf).join(",")}\n`).join(""), warnings: said };
 }
