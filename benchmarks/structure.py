@@ -123,9 +123,9 @@ def walk(name: str, folder: Path) -> Callable[[], Any]:
 
 def walk_of_request(est: Any, X: Any) -> Callable[[], Any]:
     """Answer one request as the route does, without the server around it."""
-    from survtrace.app.answers import Answers
-    from survtrace.app.limits import Limits
-    from survtrace.app.schema import covariate_schemas
+    from survtrace.app.answers.answers import Answers
+    from survtrace.app.answers.limits import Limits
+    from survtrace.app.answers.schema import covariate_schemas
 
     answers = Answers(est, covariate_schemas(est), Limits())
     subject = {name: value for name, value in X.iloc[0].items() if value == value}

@@ -67,6 +67,11 @@ def draw_known(n_subjects, rng):
 # Attention
 
 
+def test_without_layers_every_covariate_draws_on_itself_alone():
+    rolled = attention_rollout(np.empty((2, 0, 1, 3, 3)))
+    np.testing.assert_array_equal(rolled, np.stack([np.eye(3)] * 2))
+
+
 def test_rolled_up_attention_sums_to_1_for_each_token(fitted_three, three_causes):
     rolled = attention_rollout(fitted_three.attention(three_causes[0]))
     np.testing.assert_allclose(rolled.sum(axis=2), 1, rtol=1e-6)

@@ -3,9 +3,10 @@
 #' [survtrace()] fits, [predict()][predict.survtrace] answers, [saveRDS()] keeps. The work is done by the Python
 #' package of the same name, through reticulate; [survtrace_available()] says whether it was found.
 #'
+#' @name survtrace-package
 #' @keywords internal
 #' @importFrom survival Surv
-"_PACKAGE"
+NULL
 
 #' @export
 survival::Surv

@@ -60,8 +60,9 @@ class SurvTRACE(CertaintyMethods, BaseEstimator):  # type: ignore[misc]
         Cut points of your own instead. Follow-up ends with the last: later events are not learned
         from, and their subjects are censored there, with a warning that counts them.
     width, depth, n_heads, hidden, head_depth
-        Size of a token, number of encoder layers, attention heads, inner size of the
-        feed-forward networks and heads, layers of each head (1 or 2).
+        Size of a token, number of encoder layers (0: no attention, tokens go straight to the
+        representation), attention heads, inner size of the feed-forward networks and heads,
+        layers of each head (1 or 2).
     token_bias
         Whether each covariate's token has a bias of its own, which tells it from others even
         where its value is 0. The paper has none.

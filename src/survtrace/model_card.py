@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from survtrace.estimator import SurvTRACE
 from survtrace.naming import Names, capital, card_events, follow_up_words, listed, names_of
+
+if TYPE_CHECKING:
+    from survtrace.estimator import SurvTRACE
+    from survtrace.portable import PortableSurvTRACE
+
+    Fitted = SurvTRACE | PortableSurvTRACE
 
 NOT_FOR = (
     "Decisions about a person without a professional's judgement, or where the model has not been "
@@ -15,11 +20,12 @@ NOT_FOR = (
 )
 
 
-def card_facts(est: SurvTRACE) -> dict[str, str]:
+def card_facts(est: Fitted) -> dict[str, str]:
     """Describe a model by headings and sentences; nothing in it is of a single subject.
 
     Examples
     --------
+    >>> from survtrace import SurvTRACE
     >>> from survtrace.datasets import make_cohort
     >>> X, y = make_cohort(300, random_state=0)
     >>> est = SurvTRACE(n_members=1, max_epochs=1, random_state=0, verbose=False)
@@ -48,7 +54,7 @@ def card_markdown(facts: Mapping[str, str]) -> str:
     return "\n\n".join(["# Model card", *parts]) + "\n"
 
 
-def _predicts(est: SurvTRACE, names: Names) -> str:
+def _predicts(est: Fitted, names: Names) -> str:
     causes = [names.cause(cause) for cause in est.causes_]
     what = "the probability of" if len(causes) == 1 else "the probabilities of the competing causes"
     end = names.time(f"{est.time_grid_[-1]:g}")

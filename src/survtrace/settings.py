@@ -113,7 +113,7 @@ RULES: dict[str, Rule] = {
     "n_members": whole(1),
     "n_intervals": whole(1),
     "width": whole(1),
-    "depth": whole(1),
+    "depth": whole(0),
     "n_heads": whole(1),
     "hidden": whole(1),
     "head_depth": one_of(1, 2),

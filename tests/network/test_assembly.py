@@ -51,6 +51,15 @@ def test_shapes_of_everything_it_says():
     assert net.attention(*covariates(5)).shape == (5, 2, 2, 3, 3)
 
 
+def test_without_layers_tokens_go_straight_to_the_representation_and_attention_is_empty():
+    net = network(0, 1, depth=0)
+    rows, values = covariates(5)
+    embedded = net.embedding(*for_every(2, rows, values))
+    straight = net.representation(embedded, embedded)
+    torch.testing.assert_close(net.represent(*for_every(2, rows, values)), straight)
+    assert net.attention(rows, values).shape == (5, 0, 2, 3, 3)
+
+
 def test_a_shape_survives_json():
     shape = Shape(**PLAIN, n_members=1)
     assert Shape.from_dict(json.loads(json.dumps(shape.as_dict()))) == shape

@@ -89,9 +89,10 @@ def attention_rollout(weights: ArrayLike) -> Floats:
             "weights must have shape (subject, layer, head, token, token); got "
             f"{layers.shape}. Pass est.attention(X)."
         )
-    mixed = (layers.mean(axis=2) + np.eye(layers.shape[-1])) / 2
-    rolled = mixed[:, 0]
-    for layer in range(1, mixed.shape[1]):
+    itself = np.eye(layers.shape[-1])
+    mixed = (layers.mean(axis=2) + itself) / 2
+    rolled = np.broadcast_to(itself, (len(mixed), *itself.shape))
+    for layer in range(mixed.shape[1]):
         rolled = mixed[:, layer] @ rolled
     return rolled
 

@@ -164,12 +164,13 @@ class Network(nn.Module):
     ) -> Float[Tensor, "subject layer head token token"]:
         """Attention weights, averaged over members."""
         tokens = self.embedding(*self._for_every_member(rows, values))
-        layers = []
+        n_subjects, n_tokens = rows.shape
+        layers = [tokens.new_empty(n_subjects, 0, self.shape.n_heads, n_tokens, n_tokens)]
         for layer in self.encoder:
             assert isinstance(layer, EncoderLayer)
             tokens, weights = layer.weighted(tokens)
-            layers.append(weights.mean(0))
-        return torch.stack(layers, dim=1)
+            layers.append(weights.mean(0).unsqueeze(1))
+        return torch.cat(layers, dim=1)
 
     def _for_every_member(self, rows: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         m = self.shape.n_members

@@ -94,6 +94,8 @@ def why_plain(operation: str, device: torch.device, dtype: torch.dtype) -> str |
 @cache
 def why_plain_network(shape: Shape, device: torch.device, training: bool) -> str | None:
     """Say why kernels do not run such a network; None if they do."""
+    if shape.depth == 0:
+        return "kernels run encoders of one layer or more; this network has none"
     if training and (shape.dropout > 0 or shape.attention_dropout > 0):
         return "kernels have no dropout inside the encoder; this network has, in training"
     kernels = _kernels(device.type)

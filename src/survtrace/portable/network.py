@@ -106,11 +106,12 @@ class Network:
     def attention(self, rows: NDArray[np.int32], values: Floats) -> Floats:
         """Compute attention, members averaged: (subject, layer, head, token, token)."""
         tokens, shape = self._embed(rows, values)
-        weights = list[Floats]()
+        n_heads = self.layers[0].n_heads if self.layers else 1
+        weights = [np.empty((len(rows), 0, n_heads, rows.shape[1], rows.shape[1]), np.float32)]
         for layer in self.layers:
             tokens, found = layer(tokens, shape)
-            weights.append(found.mean(axis=1).transpose(1, 2, 3, 0))
-        return np.stack(weights, axis=1)
+            weights.append(found.mean(axis=1).transpose(1, 2, 3, 0)[:, None])
+        return np.concatenate(weights, axis=1)
 
     def _embed(
         self, rows: NDArray[np.int32], values: Floats

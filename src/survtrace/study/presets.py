@@ -65,6 +65,7 @@ ABLATION: dict[str, Method] = {
     "16 members": partial(survtrace, n_members=16),
     "w/o token bias": partial(survtrace, token_bias=False),
     "w/o pull": partial(survtrace, proportional=0.0),
+    "w/o attention": partial(survtrace, depth=0),
     "paper's network": partial(survtrace, **PAPER_NETWORK),
 }
 IPS: dict[str, Method] = {form: partial(survtrace, ips=form, n_members=1) for form in IPS_FORMS}

@@ -3,7 +3,7 @@
 import pytest
 
 from survtrace import SurvTRACE
-from survtrace.app.schema import covariate_schemas, model_schema, slider, time_schema
+from survtrace.app.answers.schema import covariate_schemas, model_schema, slider, time_schema
 
 
 def by_name(est, units=None):

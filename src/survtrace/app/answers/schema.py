@@ -5,21 +5,27 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel
-
-from survtrace.estimator import SurvTRACE
 from survtrace.model_card import card_facts
 from survtrace.naming import card_events, names_of
 from survtrace.tables.covariates.covariate import Kind
 from survtrace.tables.covariates.encoding import Scale
+
+if TYPE_CHECKING:
+    from survtrace.estimator import SurvTRACE
+    from survtrace.portable import PortableSurvTRACE
+
+    Fitted = SurvTRACE | PortableSurvTRACE
 
 TEN_YEARS = {"year": 10.0, "yr": 10.0, "month": 120.0, "week": 520.0, "day": 3650.0}
 IN_TABLE = ("Covariates", "Missing values")  # of the card: said of each covariate
 WITH_UNIT = re.compile(r"(?P<label>.*\S)\s*[(\[](?P<unit>[^()\[\]]+)[)\]]")
 
 
-class CovariateSchema(BaseModel):
+@dataclass
+class CovariateSchema:
     """One covariate; ``low`` to ``high`` holds 98 % of the training subjects.
 
     ``missing`` is the share of training rows without a value; null where the card lacks it.
@@ -29,15 +35,16 @@ class CovariateSchema(BaseModel):
     label: str
     unit: str
     kind: Kind
+    typical: float | str | None
     low: float | None = None
     high: float | None = None
     step: float | None = None
-    levels: list[str] = []
-    typical: float | str | None
+    levels: list[str] = field(default_factory=list)
     missing: float | None = None
 
 
-class TimeSchema(BaseModel):
+@dataclass
+class TimeSchema:
     """Name and unit of the clock, where the curves begin and end, and the median event time.
 
     ``now`` is null where everybody was observed from 0 on. Else subjects are asked about from a
@@ -55,7 +62,8 @@ class TimeSchema(BaseModel):
     ahead: float | None = None
 
 
-class ModelSchema(BaseModel):
+@dataclass
+class ModelSchema:
     """The model's name, and when and on whom it was fitted; null where its card lacks it."""
 
     name: str
@@ -67,7 +75,8 @@ class ModelSchema(BaseModel):
     version: str | None
 
 
-class LimitsSchema(BaseModel):
+@dataclass
+class LimitsSchema:
     """The limits of one request."""
 
     rows: int
@@ -76,7 +85,8 @@ class LimitsSchema(BaseModel):
     seconds: float
 
 
-class Schema(BaseModel):
+@dataclass
+class Schema:
     """All that a form needs."""
 
     covariates: list[CovariateSchema]
@@ -90,9 +100,7 @@ class Schema(BaseModel):
     limits: LimitsSchema
 
 
-def covariate_schemas(
-    est: SurvTRACE, units: Mapping[str, str] | None = None
-) -> list[CovariateSchema]:
+def covariate_schemas(est: Fitted, units: Mapping[str, str] | None = None) -> list[CovariateSchema]:
     """Describe the covariates of a fitted estimator, in token order.
 
     Label and unit come from the estimator's labels such as ``Tumour size (mm)``, which may also
@@ -100,6 +108,7 @@ def covariate_schemas(
 
     Examples
     --------
+    >>> from survtrace import SurvTRACE
     >>> from survtrace.datasets import make_cohort
     >>> X, y = make_cohort(200, random_state=0)
     >>> est = SurvTRACE(n_members=1, max_epochs=1, random_state=0, verbose=False).fit(X, y)
@@ -129,7 +138,7 @@ def covariate_schemas(
     return schemas
 
 
-def time_schema(est: SurvTRACE, unit: str = "") -> TimeSchema:
+def time_schema(est: Fitted, unit: str = "") -> TimeSchema:
     """Describe the clock of a fitted estimator; ``unit`` overrules that of the fit."""
     names, cuts = names_of(est), est.time_grid_
     schema = TimeSchema(
@@ -176,7 +185,7 @@ def slider(low: float, typical: float, high: float) -> tuple[float, float, float
     return round(first, digits), round(typical, digits), round(last, digits), round(step, digits)
 
 
-def model_schema(est: SurvTRACE, name: str) -> ModelSchema:
+def model_schema(est: Fitted, name: str) -> ModelSchema:
     """Describe a fitted estimator by its name and card."""
     names = names_of(est)
     card = names.card

@@ -3,7 +3,7 @@
 import pytest
 
 from survtrace import SavedFileError, SettingError
-from survtrace.app import server
+from survtrace.app.service import server
 
 
 @pytest.fixture

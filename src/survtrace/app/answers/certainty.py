@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
-from pydantic import BaseModel
 
 from survtrace.errors import DataWarning
-from survtrace.estimator import SurvTRACE
 from survtrace.inference.interval import ends_of_states
 from survtrace.tables.typicality.typicality import UNLIKE
+
+if TYPE_CHECKING:
+    from survtrace.app.answers.schema import Fitted
 
 Array = NDArray[np.float64]
 
 
-class Interval(BaseModel):
+@dataclass
+class Interval:
     """Between which ends the probabilities lie, in lists like those of the curves."""
 
     level: float
@@ -27,7 +30,8 @@ class Interval(BaseModel):
     incidence_high: list[list[list[float]]]
 
 
-class Typicality(BaseModel):
+@dataclass
+class Typicality:
     """How usual one subject is among those the estimator learned from.
 
     ``share`` of them are at least as unusual: 0.001 is one in a thousand. ``because`` names the
@@ -39,13 +43,13 @@ class Typicality(BaseModel):
     because: list[str]
 
 
-def cuts_of_intervals(est: SurvTRACE, level: float | None) -> Array:
+def cuts_of_intervals(est: Fitted, level: float | None) -> Array:
     """Return the times at which intervals need the curves; none where there are no intervals."""
     return est.time_grid_ if level is not None and est.interval_ is not None else np.empty(0)
 
 
 def intervals(
-    est: SurvTRACE, mean: Array, std: Array, times: Array, level: float | None
+    est: Fitted, mean: Array, std: Array, times: Array, level: float | None
 ) -> Interval | None:
     """Return the intervals of all curves, as `SurvTRACE.predict_interval` gives them.
 
@@ -55,7 +59,7 @@ def intervals(
     if level is None or est.interval_ is None:
         return None
     low, high = ends_of_states(est.interval_, mean, std, est.time_grid_, times, level)
-    return Interval.model_construct(
+    return Interval(
         level=level,
         survival_low=(1 - high[:, 0]).tolist(),
         survival_high=(1 - low[:, 0]).tolist(),
@@ -64,7 +68,7 @@ def intervals(
     )
 
 
-def typicalities(est: SurvTRACE, X: pd.DataFrame) -> list[Typicality] | None:
+def typicalities(est: Fitted, X: Any) -> list[Typicality] | None:
     """Return how usual each subject is; None where the estimator does not know."""
     if est.typicality_ is None:
         return None
@@ -74,7 +78,7 @@ def typicalities(est: SurvTRACE, X: pd.DataFrame) -> list[Typicality] | None:
         unlike = shares < UNLIKE
         reasons = iter(est.typicality(X[unlike], reasons=True)[1] if unlike.any() else ())
     return [
-        Typicality.model_construct(
+        Typicality(
             share=float(share),
             unlike=bool(is_unlike),
             because=list(next(reasons, ())) if is_unlike else [],

@@ -8,7 +8,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from survtrace.app import create_app
-from survtrace.app.limits import LimitError, Limits, RequestGuard, Worker
+from survtrace.app.answers.limits import LimitError, Limits
+from survtrace.app.service.limits import RequestGuard, Worker
 
 GUARDED = {"/schema": "get", "/importance": "get", "/predict": "post", "/attention": "post"}
 

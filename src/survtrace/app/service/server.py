@@ -10,7 +10,7 @@ from pathlib import Path
 
 import uvicorn
 
-from survtrace.app.api import create_app
+from survtrace.app.service.api import create_app
 from survtrace.errors import SettingError, warn
 from survtrace.evaluation.learned_rows import warn_of_interrupted
 from survtrace.persistence import load

@@ -15,17 +15,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pydantic import BaseModel
 
-from survtrace.app.certainty import (
+from survtrace.app.answers.certainty import (
     Interval,
     Typicality,
     cuts_of_intervals,
     intervals,
     typicalities,
 )
-from survtrace.app.limits import Limits
-from survtrace.app.schema import CovariateSchema
+from survtrace.app.answers.limits import Limits
+from survtrace.app.answers.schema import CovariateSchema
 from survtrace.errors import DataError, DataWarning, row_name, warn
 from survtrace.estimator import SurvTRACE
 from survtrace.explain import attention_rollout
@@ -41,7 +40,8 @@ MAX_COLUMNS = 2_000
 CHUNK = 1_000
 
 
-class Prediction(BaseModel):
+@dataclass
+class Prediction:
     """Curves of each subject; survival and the incidences of all causes sum to 1.
 
     Standard deviations are between members; null if there is only one. ``interval`` and
@@ -59,7 +59,8 @@ class Prediction(BaseModel):
     warnings: list[str]
 
 
-class Attention(BaseModel):
+@dataclass
+class Attention:
     """How much each covariate (row) drew on each other (column), all layers rolled into one."""
 
     covariates: list[str]
@@ -114,7 +115,7 @@ class Answers:
             interval = intervals(self.est, mean, deviation, points, level)
             mean, deviation = mean[..., len(cuts) :], deviation[..., len(cuts) :]
             typicality = typicalities(self.est, table)
-        return Prediction.model_construct(
+        return Prediction(
             times=points.tolist(),
             causes=self.causes,
             survival=mean[:, 0].tolist(),

@@ -8,7 +8,7 @@ import pytest
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 from survtrace.app import create_app  # noqa: E402
-from survtrace.app.certainty import Interval, Typicality  # noqa: E402
+from survtrace.app.answers.certainty import Interval, Typicality  # noqa: E402
 from survtrace.persistence import load  # noqa: E402
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -48,8 +48,8 @@ def address(serve_app, fitted_three, tmp_path_factory):
     est.cause_names_ = {1: "relapse", 2: "death", 3: "second cancer"}
     est.interval_ = "known"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("survtrace.app.answers.intervals", known_intervals)
-        patch.setattr("survtrace.app.answers.typicalities", known_typicalities)
+        patch.setattr("survtrace.app.answers.answers.intervals", known_intervals)
+        patch.setattr("survtrace.app.answers.answers.typicalities", known_typicalities)
         with serve_app(create_app(est, time_unit="months", name="ward 7")) as url:
             yield url
 

@@ -15,26 +15,27 @@ from fastapi.responses import FileResponse, JSONResponse, Response, StreamingRes
 from fastapi.security import HTTPBearer
 from fastapi.staticfiles import StaticFiles
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, to_json
 from sklearn.utils.validation import check_is_fitted
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from survtrace.app.answers import Answers, Attention, Prediction
-from survtrace.app.limits import LimitError, Limits, RequestGuard, Worker, refusal
-from survtrace.app.schema import (
+from survtrace.app.answers.answers import Answers, Attention, Prediction
+from survtrace.app.answers.limits import LimitError, Limits
+from survtrace.app.answers.schema import (
     LimitsSchema,
     Schema,
     covariate_schemas,
     model_schema,
     time_schema,
 )
+from survtrace.app.service.limits import RequestGuard, Worker, refusal
 from survtrace.errors import DataError, SettingError, SurvtraceError
 from survtrace.estimator import SurvTRACE
 from survtrace.naming import names_of
 from survtrace.tables.files.formats import read_table
 
-PAGE = Path(__file__).parent / "page"
+PAGE = Path(__file__).parents[1] / "page"
 PLAIN = [{"type": kind} for kind in ("number", "string", "boolean", "null")]
 Time = Annotated[float, Field(json_schema_extra={"minimum": 0})]
 WARNINGS = "Survtrace-Warnings"
@@ -280,8 +281,8 @@ def read_importance(path: str | Path) -> list[Importance]:
         raise DataError(f"{path} holds importances that are no numbers ({error}).") from None
 
 
-def _json(answer: BaseModel) -> Response:
-    return Response(answer.model_dump_json(), media_type="application/json")
+def _json(answer: Any) -> Response:
+    return Response(to_json(answer), media_type="application/json")
 
 
 async def _refuse(request: Request, error: Exception) -> JSONResponse:

@@ -1,0 +1,1 @@
+"""What page, service and calculator say of a fitted estimator, as plain values."""

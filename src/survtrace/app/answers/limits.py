@@ -1,0 +1,48 @@
+"""How much one request may ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from survtrace.errors import SurvtraceError
+
+
+class LimitError(SurvtraceError):
+    """A request asks for more than one request may; ``status`` is its HTTP code."""
+
+    def __init__(self, message: str, status: int = 413) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Most subjects, bytes, and numbers in the answer to one request, and its seconds."""
+
+    rows: int = 10_000
+    bytes: int = 10 * 2**20
+    numbers: int = 1_000_000
+    seconds: float = 30.0
+
+    def check(self, n_subjects: int, n_times: int, n_states: int) -> None:
+        """Refuse a request whose answer would be too long.
+
+        Examples
+        --------
+        >>> Limits(rows=100).check(101, 1, 2)
+        Traceback (most recent call last):
+        survtrace.app.answers.limits.LimitError: one request takes at most 100 subjects; got 101. \
+Send them in parts.
+        """
+        if n_subjects > self.rows:
+            raise LimitError(
+                f"one request takes at most {self.rows} subjects; got {n_subjects}. "
+                "Send them in parts."
+            )
+        n_numbers = n_subjects * n_times * n_states
+        if n_numbers > self.numbers:
+            raise LimitError(
+                f"one answer holds at most {self.numbers} probabilities; {n_subjects} subjects x "
+                f"{n_times} times x {n_states} states are {n_numbers}. Ask for fewer subjects or "
+                "times."
+            )

@@ -1,0 +1,1 @@
+"""The HTTP server: routes, limits and how it is started; needs the extra ``app``."""
