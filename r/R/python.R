@@ -65,9 +65,10 @@ ask <- function(name, ..., call = NULL) {
   answer$value
 }
 
-# Stop with an error of class survtrace_<kind>_error.
+# Stop with an error of class survtrace_<kind>_error, where there is a kind, and survtrace_error.
 abort <- function(kind, ..., call = NULL) {
-  classes <- c(sprintf("survtrace_%s_error", kind), "survtrace_error", "error", "condition")
+  kind <- if (nzchar(kind)) sprintf("survtrace_%s_error", kind)
+  classes <- c(kind, "survtrace_error", "error", "condition")
   stop(structure(class = classes, list(message = paste0(...), call = call)))
 }
 
