@@ -88,7 +88,8 @@ def write_page(
             return write_page(saved, path, **options, name=name, importance=importance)
     path, folder_path = Path(path), Path(model)
     name = folder_path.resolve().name if name is None else name
-    light, rows = load(folder_path), None if importance is None else read_importance(importance)
+    light = load(folder_path)
+    rows = None if importance is None else [asdict(row) for row in read_importance(importance)]
     schema = describe(
         light,
         light._predictor().network.n_members,
@@ -100,8 +101,7 @@ def write_page(
     )
     note, arrays = read_folder(folder_path)
     network = pack_network(note["shape"], network_arrays(arrays, len(light.causes_)))
-    shown = {"importance": rows and [asdict(row) for row in rows]}
-    packed = {**pack_model(light, asdict(schema)), "network": network, **shown}
+    packed = {**pack_model(light, asdict(schema)), "network": network, "importance": rows}
     with replacing(path) as part:
         content = page_text(packed, name)
         part.write_text(content, encoding="utf-8", errors="replace", newline="\n")
