@@ -6,7 +6,7 @@ BIN := .venv/bin
 FAST := $(addprefix tests/,laws losses network metrics inspection inference/test_curves.py inference/test_predictor.py test_bad_input.py \
 	test_golden_fit.py test_naming.py test_persistence.py test_scikit_learn.py test_settings.py cli/commands/test_describe.py)
 
-.PHONY: demo check fast test oldest lint format docs study benchmarks clean
+.PHONY: demo check fast test oldest mutants lint format docs study benchmarks clean
 
 demo: .venv/.demo
 	$(BIN)/survtrace demo --out demo
@@ -26,6 +26,9 @@ test: .venv/.installed
 
 oldest: .venv-oldest/.installed
 	.venv-oldest/bin/pytest -n 2 $(FAST)
+
+mutants: .venv/.installed
+	$(BIN)/python benchmarks/mutants.py
 
 lint: .venv/.installed
 	$(BIN)/ruff check
