@@ -15,6 +15,7 @@ from survtrace import SavedFileError, SettingError, SurvTRACE, portable
 from survtrace.errors import MissingExtraError
 from survtrace.export import export_onnx, onnx_file, output_nodes
 from survtrace.export.graph import IR_VERSION, OPSET
+from survtrace.export.parameters import read_parameters
 
 CLOSE = {"rtol": 0, "atol": 1e-6}
 MODELS = ["three causes", "one cause", "no attention", "by age", "updated"]
@@ -162,9 +163,11 @@ def test_a_start_that_is_none_gives_nan_for_its_subject(three, start):
 
 
 def test_hazards_that_overflow_give_nan(fitted, tmp_path, open_client):
-    light = onnx_file._portable(fitted["no attention"][0])
-    light._predictor().network.outer.weight[:] = 1e38
-    client = open_client(onnx_file.build_file(light, None)[0])
+    fitted["no attention"][0].save(tmp_path / "saved")
+    light = portable.load(tmp_path / "saved")
+    network = read_parameters(tmp_path / "saved", light.encoding_)
+    network.arrays["outer.weight"][:] = 1e38
+    client = open_client(onnx_file.build_file(light, network, None)[0])
     numbers = client.inputs(fitted["no attention"][1][:2])
     numbers["numbers"][:, 0] = [60.0, 1e9]
     assert np.isnan(client.ask(numbers, [5.0])["survival"][1]).all()
@@ -230,10 +233,10 @@ def test_a_level_that_is_none_is_refused(fitted, tmp_path, level):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_a_fitted_and_a_portable_estimator_give_the_same_file(fitted, tmp_path):
+def test_a_folder_and_a_fitted_estimator_give_the_same_file(fitted, tmp_path):
     est = fitted["three causes"][0]
     est.save(tmp_path / "saved")
-    sources = [est, tmp_path / "saved", str(tmp_path / "saved"), portable.load(tmp_path / "saved")]
+    sources = [est, tmp_path / "saved", str(tmp_path / "saved")]
     contents = {
         export_onnx(source, tmp_path / "model.onnx").path.read_bytes() for source in sources
     }

@@ -1,7 +1,9 @@
 """A file is verified by onnxruntime, or by onnx itself where that is not installed."""
 
+import numpy as np
 import pytest
 
+from survtrace import portable
 from survtrace.export import export_onnx, verification
 
 RUNTIMES = {"onnxruntime": "onnxruntime ", "no onnxruntime": "the reference of onnx "}
@@ -17,11 +19,10 @@ def test_both_run_every_operator(fitted, tmp_path, monkeypatch, runtime, name):
     assert 0 < written.largest_difference < 1e-6
 
 
-def test_random_subjects_have_missing_and_unseen_values_and_starts(fitted):
-    from survtrace.export.onnx_file import _portable
-
-    random = verification.np.random.default_rng(0)
-    rows, inputs = verification.random_subjects(_portable(fitted["three causes"][0]), random)
+def test_random_subjects_have_missing_and_unseen_values_and_starts(fitted, tmp_path):
+    fitted["three causes"][0].save(tmp_path / "saved")
+    light = portable.load(tmp_path / "saved")
+    rows, inputs = verification.random_subjects(light, np.random.default_rng(0))
     assert {row["sex"] for row in rows} == {None, verification.NEVER_SEEN, "f", "m"}
     assert any(row["age"] is None for row in rows)
     assert (inputs["after"] == 0).any()

@@ -29,7 +29,9 @@ NOT_TOLD = (
 )
 
 
-def input_schema(model: PortableSurvTRACE, graph: Graph, level: float | None) -> dict[str, Any]:
+def input_schema(
+    model: PortableSurvTRACE, graph: Graph, level: float | None, n_members: int
+) -> dict[str, Any]:
     """Describe what the inputs and outputs that a graph has declared mean, in plain values."""
     encoding = model.encoding_
     columns: dict[str, list[str]] = {"numbers": [], "codes": []}
@@ -54,7 +56,7 @@ def input_schema(model: PortableSurvTRACE, graph: Graph, level: float | None) ->
             "outputs": {each.name: _tensor(each, {}) for each in graph.outputs},
             "codes": {"missing": MISSING_CODE, "unseen": UNSEEN_CODE},
             **_outcome(model),
-            "members": model._predictor().network.n_members,
+            "members": n_members,
             "level": level,
             "refused": REFUSED,
             "not_told": NOT_TOLD,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,7 @@ from survtrace.errors import SettingError, require
 from survtrace.export.graph import Graph
 from survtrace.export.input_schema import input_schema
 from survtrace.export.output_nodes import declare_outputs
+from survtrace.export.parameters import Parameters, read_parameters
 from survtrace.export.verification import verify
 from survtrace.files import replacing
 from survtrace.inference.interval import require_level
@@ -50,7 +53,7 @@ class ExportedFile:
 
 
 def export_onnx(
-    model: SurvTRACE | PortableSurvTRACE | str | Path,
+    model: SurvTRACE | str | Path,
     path: str | Path,
     *,
     schema_path: str | Path | None = None,
@@ -97,9 +100,11 @@ def export_onnx(
         raise SettingError(f"file and schema must be two files; got {path} for both.")
     if level is not None:
         require_level(level)
-    light = _portable(model)
+    with _folder(model) as folder:
+        light = load(folder)
+        network = read_parameters(folder, light.encoding_)
     level = None if light.interval_ is None else level
-    content, schema = build_file(light, level)
+    content, schema = build_file(light, network, level)
     runner, largest = verify(content, light, level)
     with replacing(schema_path) as schema_part, replacing(path) as part:
         part.write_bytes(content)
@@ -118,23 +123,25 @@ def schema_beside(path: Path) -> Path:
     return path.with_suffix(".schema.json")
 
 
-def build_file(model: PortableSurvTRACE, level: float | None) -> tuple[bytes, dict[str, Any]]:
+def build_file(
+    model: PortableSurvTRACE, network: Parameters, level: float | None
+) -> tuple[bytes, dict[str, Any]]:
     """Make the content of the file, checked against the rules of ONNX, and its schema."""
     graph = Graph()
-    declare_outputs(graph, model, level)
-    schema = input_schema(model, graph, level)
+    declare_outputs(graph, model, network, level)
+    schema = input_schema(model, graph, level, network.n_members)
     metadata = {"schema": json.dumps(schema), "survtrace_version": __version__}
     built = graph.model("survtrace", DOC, __version__, metadata)
     graph.onnx.checker.check_model(built, full_check=True)
     return built.SerializeToString(), schema
 
 
-def _portable(model: SurvTRACE | PortableSurvTRACE | str | Path) -> PortableSurvTRACE:
-    """Open a folder; a fitted estimator is saved to one first."""
-    if isinstance(model, PortableSurvTRACE):
-        return model
+@contextmanager
+def _folder(model: SurvTRACE | str | Path) -> Iterator[Path]:
+    """Give the folder of a saved estimator; a fitted one is saved to a temporary folder."""
     if isinstance(model, str | Path):
-        return load(model)
+        yield Path(model)
+        return
     with tempfile.TemporaryDirectory() as folder:
         model.save(Path(folder) / "model")
-        return load(Path(folder) / "model")
+        yield Path(folder) / "model"

@@ -8,7 +8,8 @@ from survtrace.export.curve_nodes import member_nodes, states_at_cuts, states_at
 from survtrace.export.encoding_nodes import encode_nodes
 from survtrace.export.graph import Graph, Value, concatenate
 from survtrace.export.interval_nodes import interval_nodes
-from survtrace.export.network_nodes import hazard_nodes, in_input_order
+from survtrace.export.network_nodes import hazard_nodes
+from survtrace.export.parameters import Parameters
 from survtrace.portable import PortableSurvTRACE
 
 WORDS = {
@@ -19,10 +20,12 @@ WORDS = {
 }
 
 
-def declare_outputs(graph: Graph, model: PortableSurvTRACE, level: float | None) -> None:
+def declare_outputs(
+    graph: Graph, model: PortableSurvTRACE, network: Parameters, level: float | None
+) -> None:
     """Declare inputs and outputs of a model, and write the formulas between them."""
     n_states = 1 + len(model.causes_)
-    for ending, states in _state_nodes(graph, model, level).items():
+    for ending, states in _state_nodes(graph, model, network, level).items():
         words = WORDS[ending].format(level=level)
         survival, incidence = states.slice(1, 0, 1).squeeze(1), states.slice(1, 1, n_states)
         doc = f"probability to be event-free: {words}"
@@ -31,13 +34,14 @@ def declare_outputs(graph: Graph, model: PortableSurvTRACE, level: float | None)
         graph.output(f"incidence{ending}", incidence, ("subject", n_states - 1, "time"), doc)
 
 
-def _state_nodes(graph: Graph, model: PortableSurvTRACE, level: float | None) -> dict[str, Value]:
+def _state_nodes(
+    graph: Graph, model: PortableSurvTRACE, network: Parameters, level: float | None
+) -> dict[str, Value]:
     """Compute all states, (subject, state, time), by the ending of the outputs' names."""
-    predictor, n_intervals = model._predictor(), len(model.time_grid_) - 1
-    n_members, n_states = predictor.network.n_members, 1 + len(model.causes_)
-    encoded = encode_nodes(graph, predictor.encoding)
+    n_intervals, n_states = len(model.time_grid_) - 1, 1 + len(model.causes_)
+    n_members = network.n_members
+    encoded = encode_nodes(graph, model.encoding_)
     at = time_nodes(graph, model.time_grid_)
-    network = in_input_order(predictor.network, predictor.encoding)
     members = member_nodes(hazard_nodes(graph, network, encoded), at, n_intervals)
     states = states_at_times(members, at, n_members)
     found = {"": states.mean, "_std": states.mean * np.nan if states.std is None else states.std}
