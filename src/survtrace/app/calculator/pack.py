@@ -60,7 +60,7 @@ def _covariate(covariate: Covariate, column: Scale | Categories) -> dict[str, An
 
 
 def _interval(scale: IntervalScale) -> dict[str, Any]:
-    width = scale._deviations(LEVEL).tolist()
+    width = scale.deviations(LEVEL).tolist()
     return {"level": LEVEL, "floor": scale.floor, "factor": scale.factor, "width": width}
 
 
