@@ -36,9 +36,9 @@ def between(low: float, high: float, *, above: bool = False, below: bool = False
         enough = number > low if above else number >= low
         return bool(enough and (number < high if below else number <= high))
 
-    return Rule(
-        holds, f"a number {'above' if above else 'from'} {low} {'below' if below else 'to'} {high}"
-    )
+    first, last = "above" if above else "from", "and below" if above and below else "to"
+    last = "below" if below and not above else last
+    return Rule(holds, f"a number {first} {low} {last} {high}")
 
 
 def one_of(*options: Any) -> Rule:

@@ -141,7 +141,7 @@ def test_without_what_a_fit_learns_it_refuses(fitted, cohort, tmp_path):
 @pytest.mark.parametrize("level", [0, 1, 95, "wide", None, np.nan])
 def test_a_level_is_a_share(learned, level):
     est, X = learned
-    with pytest.raises(SettingError, match="level must be a number above 0 below 1"):
+    with pytest.raises(SettingError, match="level must be a number above 0 and below 1"):
         est.predict_interval(X, [5.0], level=level)
 
 
