@@ -67,7 +67,8 @@ class Forward:
         sizes = ("n_tokens", "width", "hidden", "n_heads", "depth", "n_rows", "token_bias")
         of_heads = ("n_causes", "n_intervals", "head_depth")
         numbers = [int(shape[name]) for name in (*sizes, *of_heads)]
-        return Integers(LOGITS, *numbers, self.n_parameters, n_subjects, n_subjects, 1, 0, 0)
+        one_group = (self.n_parameters, n_subjects, n_subjects, 1)
+        return Integers._make((LOGITS, *numbers, *one_group, 0, 0))
 
 
 @kernel
