@@ -68,7 +68,7 @@ class IntervalScale:
         hazard = -np.log1p(-inside)
         # The deviation on the scale of log hazards, by the slope of that scale.
         deviation = np.nan_to_num(std[..., 1:]) / (hazard * (1 - inside))
-        width = self._deviations(level)[:, None] * np.hypot(floor, factor * deviation)
+        width = self.deviations(level)[:, None] * np.hypot(floor, factor * deviation)
         low, high = (-np.expm1(-hazard * np.exp(sign * width)) for sign in (-1, 1))
         low, high = (np.where(incidence[..., 1:] > 0, end, 0.0) for end in (low, high))
         low, high = (np.maximum.accumulate(end, axis=-1) for end in (low, high))
@@ -76,8 +76,8 @@ class IntervalScale:
         low, high = (np.concatenate([start, end], axis=-1) for end in (low, high))
         return np.minimum(low, incidence), np.maximum(high, incidence)
 
-    def _deviations(self, level: float) -> Array:
-        """Deviations that cover a level: normal quantiles, times what was learned beside them."""
+    def deviations(self, level: float) -> Array:
+        """Compute how many deviations cover a level: normal quantiles, times what was learned."""
         normal = NormalDist()
         known = np.array([normal.inv_cdf((1 + each) / 2) for each in self.levels])
         wanted = normal.inv_cdf((1 + float(level)) / 2)
@@ -127,8 +127,7 @@ def require_interval(
             f"kind='survival' is the probability of no event of any cause; got cause={cause!r}. "
             "Leave one of them out."
         )
-    if not isinstance(level, Real) or not 0 < level < 1:
-        raise SettingError(f"level must be a number above 0 and below 1; got {level!r}.")
+    require_level(level)
     if scale is None:
         raise SettingError(
             "intervals need what a fit with intervals=True learns from a table in memory, with one "
@@ -136,6 +135,12 @@ def require_interval(
             "estimator has not learned it, or was updated. Fit it again."
         )
     return scale
+
+
+def require_level(level: float) -> None:
+    """Refuse what is no level of an interval."""
+    if not isinstance(level, Real) or not 0 < level < 1:
+        raise SettingError(f"level must be a number above 0 and below 1; got {level!r}.")
 
 
 def interval_ends(
