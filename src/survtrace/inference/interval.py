@@ -69,7 +69,7 @@ class IntervalScale:
         # The deviation on the scale of log hazards, by the slope of that scale.
         deviation = np.nan_to_num(std[..., 1:]) / (hazard * (1 - inside))
         floor, factor = self._floor_and_factor
-        width = self._deviations(level)[:, None] * np.hypot(floor, factor * deviation)
+        width = self.deviations(level)[:, None] * np.hypot(floor, factor * deviation)
         # Both ends at once: of one subject every step takes as long as of many numbers.
         ends = np.zeros((2, *incidence.shape))
         ends[..., 1:] = -np.expm1(-hazard * np.exp([-width, width]))
@@ -77,8 +77,8 @@ class IntervalScale:
         np.maximum.accumulate(ends, axis=-1, out=ends)
         return np.minimum(ends[0], incidence), np.maximum(ends[1], incidence)
 
-    def _deviations(self, level: float) -> Array:
-        """Deviations that cover a level: normal quantiles, times what was learned beside them."""
+    def deviations(self, level: float) -> Array:
+        """Compute how many deviations cover a level: normal quantiles, times what was learned."""
         known, ratios = self._known_and_ratios
         wanted = NormalDist().inv_cdf((1 + float(level)) / 2)
         return np.array([wanted * np.interp(wanted, known, ratio) for ratio in ratios])
@@ -142,8 +142,7 @@ def require_interval(
             f"kind='survival' is the probability of no event of any cause; got cause={cause!r}. "
             "Leave one of them out."
         )
-    if not isinstance(level, Real) or not 0 < level < 1:
-        raise SettingError(f"level must be a number above 0 and below 1; got {level!r}.")
+    require_level(level)
     if scale is None:
         raise SettingError(
             "intervals need what a fit with intervals=True learns from a table in memory, with one "
@@ -151,6 +150,12 @@ def require_interval(
             "estimator has not learned it, or was updated. Fit it again."
         )
     return scale
+
+
+def require_level(level: float) -> None:
+    """Refuse what is no level of an interval."""
+    if not isinstance(level, Real) or not 0 < level < 1:
+        raise SettingError(f"level must be a number above 0 and below 1; got {level!r}.")
 
 
 def interval_ends(
