@@ -15,9 +15,12 @@ from fuzz.fitted import fitted
 Make = Callable[[np.random.Generator], Case]
 
 
-def count(make: Make, n: int, seed: int, *, show: int = 20, first: int = 0) -> Counter[str]:
+def count(
+    make: Make, n: int, seed: int, *, show: int = 20, first: int = 0, fits: bool = True
+) -> Counter[str]:
     """Judge ``n`` cases; print one line for each bug, at most ``show`` of them."""
-    fitted("two causes")  # kernels are compiled once, which takes long
+    if fits:
+        fitted("two causes")  # kernels are compiled once, which takes long
     seen, places = Counter[str](dict.fromkeys(VERDICTS, 0)), Counter[str]()
     for number in range(first, first + n):
         case = make(np.random.default_rng([seed, number]))
@@ -43,7 +46,7 @@ HEADER = (
 )
 
 
-def main(name: str, make: Make) -> None:
+def main(name: str, make: Make, *, fits: bool = True) -> None:
     """Run one generator, as its options say."""
     parser = argparse.ArgumentParser(description=f"Attack: {name}.")
     parser.add_argument("--count", type=int, default=1000, help="cases to try")
@@ -55,5 +58,5 @@ def main(name: str, make: Make) -> None:
         print(f"{case.name}\n{judge(case)}")
         return
     began = time.perf_counter()
-    seen = count(make, chosen.count, chosen.seed, show=60)
+    seen = count(make, chosen.count, chosen.seed, show=60, fits=fits)
     print(f"\n{HEADER}\n{as_row(name, seen)}\n\n{time.perf_counter() - began:.0f} s")

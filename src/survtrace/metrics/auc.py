@@ -80,7 +80,7 @@ def auc_at(
     >>> auc_at(y, [0.6, 0.7, 0.5, 0.1], time=2.0, cause=1).interval()[0] < 2 / 3
     True
     """
-    weights, number, values, grid = _read(y, estimate, [time], cause, y_train, ties)
+    weights, number, values, grid = _read(y, estimate, [read_moment(time)], cause, y_train, ties)
     area = _area(weights, number, values[:, 0], grid[0], controls)
     if np.isnan(area) and grid[0] <= weights.censoring.last_usable:
         warn(

@@ -24,6 +24,7 @@ from survtrace.metrics.censoring import Part, Ties, Weights, read_weights, usabl
 from survtrace.metrics.inputs import (
     Floats,
     pick_cause,
+    read_moment,
     read_probabilities,
     read_subjects,
     read_times,
@@ -86,7 +87,7 @@ def brier_score_at(
     >>> score, round(score.standard_error, 3)
     (0.07500000000000001, 0.028)
     """
-    scored = _read(y, incidence, [time], y_train, ties, cause=cause)
+    scored = _read(y, incidence, [read_moment(time)], y_train, ties, cause=cause)
     return _mean(scored, np.ones(1)) if scored.usable.all() else scored.undefined()
 
 

@@ -14,11 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import trapezoid
 from scipy.stats import norm
 
-from survtrace.errors import DataError, DataWarning, SettingError, warn
+from survtrace.errors import DataError, DataWarning, warn
 from survtrace.metrics.censoring import Part, Weights, read_weights, usable_times
 from survtrace.metrics.inputs import (
     Floats,
     pick_cause,
+    read_moment,
     read_probabilities,
     read_probability,
     read_subjects,
@@ -27,6 +28,7 @@ from survtrace.metrics.inputs import (
 from survtrace.metrics.nonparametric import aalen_johansen, kaplan_meier
 from survtrace.metrics.score import Score
 from survtrace.metrics.step_function import StepFunction
+from survtrace.rules import between, check_value, whole
 from survtrace.tables.outcome.outcome import Outcome
 
 
@@ -70,11 +72,10 @@ def calibration_curve(
     >>> curve.predicted, curve.observed
     (array([0.15, 0.85]), array([0., 1.]))
     """
-    outcome, moment = read_subjects(y, "a calibration curve"), read_times([time])[0]
+    outcome, moment = read_subjects(y, "a calibration curve"), read_moment(time)
     label = outcome.causes[pick_cause(outcome, cause) - 1]
     predicted = read_probability(incidence, outcome, "incidence")
-    if groups < 1:
-        raise SettingError(f"groups must be 1 or more; got {groups}.")
+    check_value("groups", groups, whole(1))
     edges = np.quantile(predicted, np.arange(1, groups) / groups)
     group = np.unique(np.searchsorted(edges, predicted), return_inverse=True)[1]
     size = np.bincount(group)
@@ -116,7 +117,7 @@ def mean_incidence(y: Any, incidence: ArrayLike, time: float, *, y_train: Any = 
     >>> mean_incidence(y, [0.1, 0.2, 0.8, 0.9], time=3.0)
     0.5
     """
-    outcome, moment = read_subjects(y, "a mean incidence"), read_times([time])[0]
+    outcome, moment = read_subjects(y, "a mean incidence"), read_moment(time)
     predicted = read_probability(incidence, outcome, "incidence")
     if outcome.entry is None:
         return Score.of_mean(predicted, bounded=True)
@@ -225,6 +226,7 @@ def _squared_gap(mean: Floats, times: Floats, observed: StepFunction) -> float:
 
 def _enough_at_risk(outcome: Outcome, times: Floats, min_at_risk: float) -> NDArray[np.bool_]:
     """Mark the times at which enough subjects are under observation."""
+    check_value("min_at_risk", min_at_risk, between(0, 1))
     followed = 1 - np.searchsorted(np.sort(outcome.duration), times) / len(outcome)
     if outcome.entry is not None:
         later = 1 - np.searchsorted(np.sort(outcome.entry), times) / len(outcome)

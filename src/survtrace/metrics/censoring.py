@@ -26,6 +26,7 @@ from survtrace.errors import DataError, DataWarning, SettingError, warn
 from survtrace.metrics.event_table import event_table
 from survtrace.metrics.inputs import WAY_OUT, WAY_OUT_IN_COMMAND, Floats, joined, read_outcome
 from survtrace.metrics.step_function import StepFunction
+from survtrace.rules import between, check_value
 from survtrace.tables.outcome.outcome import Outcome, join_rows
 
 FLOOR = 1e-3
@@ -138,6 +139,7 @@ def censoring_survival(y: Any, *, cause: Any = None, floor: float = FLOOR) -> Ce
     >>> censoring_survival(late).at([0.5, 1, 2]).round(3)
     array([0.667, 1.   , 0.667])
     """
+    check_value("floor", floor, between(0, 1, above=True, below=True))
     outcome = read_outcome(y)
     table = event_table(outcome)
     chosen = slice(None) if cause is None else [outcome.cause_number(cause) - 1]

@@ -19,8 +19,9 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 from scipy.stats import chi2, norm, t
 
-from survtrace.errors import DataError, SettingError
-from survtrace.metrics.inputs import Floats, checked_level
+from survtrace.errors import DataError
+from survtrace.metrics.inputs import Floats, checked_level, read_numbers
+from survtrace.rules import check_value, one_of
 
 Scale = Literal["identity", "log", "logit"]
 N_QUANTILES = 50
@@ -198,13 +199,18 @@ def _new_centre(effect: Floats, variance: Floats, shares: list[float]) -> Floats
 
 def _on_scale(values: ArrayLike, errors: ArrayLike, scale: Scale) -> tuple[Floats, Floats]:
     """Effects and their variances on the scale, of the centres that have them."""
-    if scale not in get_args(Scale):
-        raise SettingError(f"scale must be one of {get_args(Scale)}; got {scale!r}.")
-    value, error = np.asarray(values, dtype=np.float64), np.asarray(errors, dtype=np.float64)
+    check_value("scale", scale, one_of(*get_args(Scale)))
+    value, error = read_numbers(values, "values"), read_numbers(errors, "errors")
     if value.ndim != 1 or value.shape != error.shape:
         raise DataError(
             f"values and errors must be flat and of the same length; got shapes {value.shape} and "
             f"{error.shape}. Pass one of each for every centre."
+        )
+    if (error <= 0).any():
+        raise DataError(
+            f"errors must be above 0, or NaN where a centre has none; {(error <= 0).sum()} of "
+            f"{error.size} are not (first: entry {np.flatnonzero(error <= 0)[0]}). A score without "
+            "any error is of too few subjects: leave that centre out."
         )
     inside = (value > 0) if scale != "identity" else np.isfinite(value)
     if scale == "logit":

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm, t
 
-from survtrace.errors import DataError, DataWarning, SettingError, warn
-from survtrace.metrics.inputs import Floats, checked_level, read_outcome
+from survtrace.errors import DataError, DataWarning, warn
+from survtrace.metrics.inputs import Floats, checked_level, read_numbers, read_outcome
 from survtrace.metrics.score import Score
-from survtrace.rules import check_value, random_generator, whole
+from survtrace.rules import between, check_value, random_generator, whole
 from survtrace.tables.outcome.outcome import Outcome
 
 
@@ -87,14 +87,13 @@ def corrected_t_test(
     >>> round(corrected_t_test([0.02, 0.01, 0.03, 0.02], test_fraction=0.2).p_value, 3)
     0.041
     """
-    values = np.asarray(differences, dtype=np.float64)
+    values = read_numbers(differences, "differences")
     if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all():
         raise DataError(
             f"differences must be two or more finite numbers; got shape {values.shape} with "
             f"{(~np.isfinite(values)).sum()} not finite. Pass one difference for each split."
         )
-    if not 0 < test_fraction < 1:
-        raise SettingError(f"test_fraction must lie between 0 and 1; got {test_fraction}.")
+    check_value("test_fraction", test_fraction, between(0, 1, above=True, below=True))
     mean, freedom = float(values.mean()), len(values) - 1
     inflation = 1 / len(values) + test_fraction / (1 - test_fraction)
     error = float(np.sqrt(inflation * values.var(ddof=1)))
@@ -226,7 +225,7 @@ def paired_bootstrap(
 
 
 def _with_rows(prediction: ArrayLike, n_subjects: int) -> NDArray[Any]:
-    array = np.asarray(prediction)
+    array = read_numbers(prediction, "a prediction")
     if array.shape[:1] != (n_subjects,):
         raise DataError(
             f"a prediction must have one row for each of the {n_subjects} subjects; got shape "

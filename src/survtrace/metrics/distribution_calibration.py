@@ -14,17 +14,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2, f
 
-from survtrace.errors import DataError, SettingError, row_name
+from survtrace.errors import DataError, row_name
 from survtrace.metrics.censoring import Part, Ties, Weights, read_weights, usable_times
 from survtrace.metrics.inputs import (
     TOLERANCE,
     Floats,
     pick_cause,
+    read_moment,
     read_outcome,
     read_probability,
     read_subjects,
-    read_times,
 )
+from survtrace.rules import check_value, whole
 from survtrace.tables.outcome.outcome import Outcome
 
 FEWEST = 10  # events to be expected in a bin of a test
@@ -177,7 +178,7 @@ def d_calibration_incidence(
     (array([0.5, 0.5]), 1.0)
     """
     outcome = read_subjects(y, "the test of an incidence")
-    grid, lower = read_times([horizon]), _lower_edges(bins)
+    grid, lower = np.array([read_moment(horizon)]), _lower_edges(bins)
     hit = outcome.event == pick_cause(outcome, cause)
     at_end = read_probability(incidence_at_duration, outcome, "incidence_at_duration")
     at_horizon = read_probability(incidence_at_horizon, outcome, "incidence_at_horizon")
@@ -269,8 +270,7 @@ def _quadratic_form(gap: Floats, covariance: Floats) -> tuple[float, int]:
 
 
 def _lower_edges(bins: int) -> Floats:
-    if bins < 2:
-        raise SettingError(f"bins must be 2 or more; got {bins}.")
+    check_value("bins", bins, whole(2, 100_000))
     return np.arange(bins) / bins
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataError, SettingError, row_name
+from survtrace.errors import DataError, SettingError, row_name, short
 from survtrace.tables.covariates.real_numbers import real_numbers
 from survtrace.tables.outcome import outcome as outcomes
 from survtrace.tables.outcome.alignment import align_rows
@@ -169,18 +169,37 @@ def read_times(times: ArrayLike, *, at_least: int = 1, increasing: bool = False)
     return values
 
 
+def read_moment(time: Any) -> float:
+    """One time above 0: by 0 nothing has happened, and a score of it says nothing.
+
+    Examples
+    --------
+    >>> read_moment(12)
+    12.0
+    """
+    value = read_numbers(time, "the time to score at")
+    if value.ndim != 0 or not 0 < value < np.inf:
+        raise DataError(
+            f"the time to score at must be one number above 0; got {short(time)}. Pass for "
+            "example 60.0, in the unit of the durations."
+        )
+    return float(value)
+
+
 def read_horizon(horizon: float | None) -> float:
     """A positive time, infinite if none is given."""
     value = np.asarray(np.inf if horizon is None else read_numbers(horizon, "horizon"))
     if value.ndim != 0 or not value > 0:
-        raise DataError(f"horizon must be a time above 0; got {horizon!r}. Pass None for no end.")
+        raise DataError(
+            f"horizon must be a time above 0; got {short(horizon)}. Pass None for no end."
+        )
     return float(value)
 
 
 def checked_level(level: float) -> float:
     """A confidence level, strictly between 0 and 1."""
     if not isinstance(level, Real) or not 0 < level < 1:
-        raise SettingError(f"level must lie between 0 and 1; got {level!r}.")
+        raise SettingError(f"level must lie between 0 and 1; got {short(level)}.")
     return level
 
 
@@ -195,7 +214,7 @@ def read_thresholds(thresholds: ArrayLike) -> Floats:
     values = np.atleast_1d(read_numbers(thresholds, "thresholds"))
     if values.ndim != 1 or not len(values) or not ((values >= 0) & (values < 1)).all():
         raise DataError(
-            f"thresholds must be a flat sequence of numbers from 0 to below 1; got {thresholds!r}. "
+            f"thresholds must be a flat sequence of numbers from 0 to below 1; got {short(thresholds)}. "
             "Pass for example thresholds=[0.05, 0.1, 0.2]."
         )
     return values

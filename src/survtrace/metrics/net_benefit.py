@@ -22,10 +22,10 @@ from survtrace.metrics.calibration import mean_incidence
 from survtrace.metrics.inputs import (
     Floats,
     pick_cause,
+    read_moment,
     read_probability,
     read_subjects,
     read_thresholds,
-    read_times,
 )
 from survtrace.metrics.observed_incidence import observed_incidence
 from survtrace.metrics.score import Score
@@ -136,7 +136,7 @@ def net_benefit_difference(
 def _read(
     y: Any, horizon: float, thresholds: ArrayLike, cause: Any
 ) -> tuple[Outcome, float, Floats, int]:
-    outcome, time = read_subjects(y, "a net benefit"), float(read_times([horizon])[0])
+    outcome, time = read_subjects(y, "a net benefit"), read_moment(horizon)
     return outcome, time, read_thresholds(thresholds), pick_cause(outcome, cause)
 
 

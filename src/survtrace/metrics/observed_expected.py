@@ -14,9 +14,9 @@ from survtrace.metrics.calibration import mean_incidence
 from survtrace.metrics.inputs import (
     checked_level,
     pick_cause,
+    read_moment,
     read_probability,
     read_subjects,
-    read_times,
 )
 from survtrace.metrics.observed_incidence import observed_incidence
 from survtrace.metrics.score import AT_BOUND, Score
@@ -109,7 +109,7 @@ def observed_expected_ratio(
     >>> ratio, ratio.observed, ratio.expected
     (2.0, 0.5, 0.25)
     """
-    outcome, time = read_subjects(y, "an observed/expected ratio"), read_times([horizon])[0]
+    outcome, time = read_subjects(y, "an observed/expected ratio"), read_moment(horizon)
     number = pick_cause(outcome, cause)
     predicted = read_probability(incidence, outcome, "incidence")
     if not predicted.any():

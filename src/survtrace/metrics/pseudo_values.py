@@ -18,8 +18,8 @@ from survtrace.metrics.inputs import (
     WAY_OUT_IN_COMMAND,
     Floats,
     pick_cause,
+    read_moment,
     read_subjects,
-    read_times,
 )
 from survtrace.metrics.nonparametric import aalen_johansen, kaplan_meier
 from survtrace.tables.outcome.outcome import Outcome
@@ -51,7 +51,7 @@ def read_pseudo_values(
     y: Any, horizon: float, cause: Any, score: str
 ) -> tuple[Outcome, Floats, int]:
     """The outcome, its pseudo-values, and the number of events of the cause by the horizon."""
-    outcome, moment = read_subjects(y, score), read_times([horizon])[0]
+    outcome, moment = read_subjects(y, score), read_moment(horizon)
     number = pick_cause(outcome, cause)
     if outcome.entry is not None:
         late = outcome.entry > 0

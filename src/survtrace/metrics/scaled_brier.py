@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from survtrace.errors import DataWarning, warn
 from survtrace.metrics.brier import brier_score_at
-from survtrace.metrics.inputs import pick_cause, read_subjects, read_times
+from survtrace.metrics.inputs import pick_cause, read_moment, read_subjects
 from survtrace.metrics.observed_incidence import observed_incidence
 from survtrace.metrics.score import AT_BOUND, Score
 
@@ -39,7 +39,7 @@ def scaled_brier_score(
     >>> round(score, 2), round(score.standard_error, 2)
     (0.67, 0.1)
     """
-    outcome, time = read_subjects(y, "a scaled Brier score"), read_times([horizon])[0]
+    outcome, time = read_subjects(y, "a scaled Brier score"), read_moment(horizon)
     number = pick_cause(outcome, cause)
 
     def brier(predicted: ArrayLike) -> Score:
