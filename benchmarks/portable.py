@@ -4,8 +4,8 @@ Five models of few epochs (flchain's four causes with eight members; one cause; 
 updated by level and slope; the paper's small network), 10,000 random raw rows each: columns
 shuffled, values missing, levels unseen; by numpy and by the kernel. Then the time of an import in
 fresh interpreters, the megabytes that it needs installed, how long one patient takes as a mapping,
-with all warnings looked for, and how many rows a second requests of 1,000 patients get, with states,
-intervals and typicality, on one core. With --install it also makes a fresh environment with nothing
+with all warnings looked for, and how many rows a second requests of 1,000 patients get (states,
+intervals, typicality; one core). With --install it also makes a fresh environment with nothing
 but packages/portable in it, and predicts there. Writes results/portable.json.
 """
 
