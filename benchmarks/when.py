@@ -1,4 +1,4 @@
-"""Say when each result file was recorded, and at which commit, in docs/results.md and docs/speed.md.
+"""Say in docs/results.md and docs/speed.md when each result was recorded, and in which commit.
 
 A page lists its files between ``<!-- recorded: FILE FILE ... -->`` and ``<!-- end of list -->``;
 names are those below benchmarks/results. Commit the results first, then run it:
