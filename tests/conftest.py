@@ -1,5 +1,6 @@
 """Shapes in signatures are checked in every test; small cohorts and estimators to share."""
 
+import json
 import os
 import signal
 import sys
@@ -47,6 +48,7 @@ import pytest  # noqa: E402
 import torch  # noqa: E402
 
 from survtrace import SurvTRACE  # noqa: E402
+from survtrace.saved_folder import DIGEST, NOTE, TENSORS, written_note  # noqa: E402
 
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # kernels for GPUs, on this processor
@@ -196,6 +198,21 @@ def fitted(request):
     return request.getfixturevalue(request.param)
 
 
+def sign(folder, change=lambda note: None):
+    """Change the plain values of a saved folder, and sign all it holds anew."""
+    note = json.loads((folder / NOTE).read_text(encoding="utf-8"))
+    for name in ("format", "format_version", DIGEST):
+        del note[name]
+    change(note)
+    (folder / NOTE).write_bytes(written_note(note, (folder / TENSORS).read_bytes()))
+
+
+@pytest.fixture(scope="session")
+def sign_anew():
+    """A function of a saved folder and a change of its plain values, which signs it anew."""
+    return sign
+
+
 @pytest.fixture(scope="session")
 def enter_late():
     """A function of a batch: half of its rows enter late, and the first one is empty."""
@@ -222,7 +239,7 @@ def enter_late():
 @pytest.fixture
 def kernels_run(monkeypatch):
     """Says how often kernels ran: ``trained`` counts gradients, ``predicted`` logits."""
-    from survtrace.ops import cpu
+    from survtrace.ops.cpu import operations as cpu
 
     seen = SimpleNamespace(trained=0, predicted=0)
 

@@ -59,6 +59,25 @@ class SavedFileError(SurvtraceError, ValueError):
     """A saved estimator is damaged, foreign, or written by a newer version."""
 
 
+class StorageError(SurvtraceError, OSError):
+    """A file could not be written: no room, no permission, a disk that fails.
+
+    ``errno``, ``strerror`` and ``filename`` are those of the system's error, where there was one.
+    """
+
+    def __init__(self, message: str = "", cause: OSError | None = None) -> None:
+        super().__init__(message)
+        if cause is not None:
+            self.errno, self.strerror, self.filename = cause.errno, cause.strerror, cause.filename
+
+    def __str__(self) -> str:
+        return self.in_command
+
+
+class NotEnoughMemoryError(SurvtraceError, MemoryError):
+    """There is not enough memory for what was asked."""
+
+
 class DataWarning(UserWarning):
     """Something in a table deserves a look, but the answer is still well defined.
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import shutil
-import tempfile
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -20,20 +16,22 @@ from torch import Tensor
 
 from survtrace.errors import SavedFileError
 from survtrace.estimator import SurvTRACE
+from survtrace.files import new_folder
 from survtrace.metrics import CensoringSurvival
 from survtrace.network.assembly import Network, Shape
 from survtrace.saved_folder import (
-    FORMAT,
-    FORMAT_VERSION,
     NETWORK,
     NOTE,
     SAVED_NAMES,
     TENSORS,
     TYPICALITY,
+    WRONG_KIND,
     damaged,
     network_arrays,
     read_folder,
+    read_note,
     restore,
+    written_note,
 )
 
 
@@ -104,7 +102,7 @@ missing). Pass the folder that SurvTRACE.save wrote.
     note, arrays = read_folder(Path(path))
     try:
         return _rebuild(note, arrays)
-    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
+    except WRONG_KIND as error:
         raise damaged(path, error) from None
 
 
@@ -146,34 +144,11 @@ def _write_folder(path: Path, note: Mapping[str, Any], tensors: Mapping[str, Ten
     An earlier saved estimator at ``path`` is replaced; any other file or folder is refused.
     """
     require_replaceable(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    content = safetensors.torch.save(
-        {name: tensor.contiguous().cpu() for name, tensor in tensors.items()}
-    )
-    header = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "tensors_sha256": hashlib.sha256(content).hexdigest(),
-    }
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as temporary:
-        new = Path(temporary) / "new"
-        new.mkdir()
+    with new_folder(path, replace=(NOTE, TENSORS)) as new:
+        plain = {name: tensor.contiguous().cpu() for name, tensor in tensors.items()}
+        content = safetensors.torch.save(plain)
         (new / TENSORS).write_bytes(content)
-        (new / NOTE).write_text(json.dumps({**header, **note}, indent=1), encoding="utf-8")
-        _put_in_place(new, path, Path(temporary) / "old")
-
-
-def _put_in_place(new: Path, path: Path, old: Path) -> None:
-    """Rename the new folder to its path; if that fails, move the earlier one back."""
-    if not path.exists():
-        new.rename(path)
-        return
-    shutil.move(path, old)
-    try:
-        new.rename(path)
-    except BaseException:
-        shutil.move(old, path)
-        raise
+        (new / NOTE).write_bytes(written_note(note, content))
 
 
 def require_replaceable(path: Path) -> None:
@@ -189,6 +164,6 @@ def _may_be_replaced(path: Path) -> bool:
     if not path.is_dir() or {file.name for file in path.iterdir()} - {NOTE, TENSORS}:
         return False
     try:
-        return not any(path.iterdir()) or json.loads((path / NOTE).read_bytes())["format"] == FORMAT
-    except (OSError, ValueError, TypeError, KeyError):
+        return not any(path.iterdir()) or bool(read_note(path))
+    except SavedFileError:
         return False

@@ -14,13 +14,20 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 
 from survtrace.errors import SavedFileError
+from survtrace.files import read_regular
 from survtrace.inference.interval import IntervalScale
+from survtrace.saved_checks import check_saved
 from survtrace.settings import names_of_causes
+from survtrace.strict_json import parse
 from survtrace.tables.covariates.encoding import Encoding
 from survtrace.tables.typicality.typicality import Typicality
 
-FORMAT, FORMAT_VERSION = "survtrace", 1
+FORMAT, FORMAT_VERSION = "survtrace", 2
 NOTE, TENSORS = "estimator.json", "tensors.safetensors"
+MOST_NOTE_BYTES, MOST_BYTES = 2**24, 2**31  # of these files; more is refused unread
+DIGEST, NO_DIGEST = "sha256", "0" * 64
+# What reading a part of another kind than expected raises.
+WRONG_KIND = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 TYPICALITY = "typicality."  # before the names of its tensors
 NETWORK = "network."
 # Names of tensors in a folder where the network's own name differs: folders outlive renamings.
@@ -29,20 +36,57 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def read_folder(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read and check both files: plain values, and arrays that may be written to."""
-    note = read_note(path)
+    """Read both files and check all they say: plain values, and arrays that may be written to."""
+    note, content = read_note(path)
     try:
-        content = (path / TENSORS).read_bytes()
-        if hashlib.sha256(content).hexdigest() != note.get("tensors_sha256"):
-            raise SavedFileError(
-                f"{path / TENSORS} is damaged: its content is not what was saved. "
-                "Copy the folder again, or save the estimator anew."
-            )
-        return note, {name: np.array(array) for name, array in load_arrays(content).items()}
+        tensors = read_regular(path / TENSORS, MOST_BYTES)
     except FileNotFoundError:
         raise SavedFileError(f"{path} has no {TENSORS}; copy the whole folder again.") from None
-    except SafetensorError as error:
+    if note["format_version"] == 1:
+        intact = note.get("tensors_sha256") == hashlib.sha256(tensors).hexdigest()
+    else:
+        intact = note.get(DIGEST) == digest_of(content, tensors, str(note.get(DIGEST)))
+    if not intact:
+        raise SavedFileError(
+            f"{path} is damaged: its content is not what was saved. Copy the folder again, or save "
+            "the estimator anew."
+        )
+    try:
+        arrays = {name: np.array(array) for name, array in load_arrays(tensors).items()}
+    except (SafetensorError, *WRONG_KIND) as error:
         raise SavedFileError(f"{path / TENSORS} is not a safetensors file ({error}).") from None
+    try:
+        check_saved(note, arrays)
+    except WRONG_KIND as error:
+        raise damaged(path, error) from None
+    return note, arrays
+
+
+def digest_of(note: bytes, tensors: bytes, digest: str) -> str:
+    """Compute the digest of both files, where that of the first is taken with zeros in its place.
+
+    Examples
+    --------
+    >>> digest = digest_of(b'{"sha256": "' + NO_DIGEST.encode() + b'"}', b"", NO_DIGEST)
+    >>> digest == digest_of(b'{"sha256": "' + digest.encode() + b'"}', b"", digest)
+    True
+    """
+    unsigned = note.replace(digest.encode(), NO_DIGEST.encode(), 1)
+    return hashlib.sha256(hashlib.sha256(unsigned).digest() + tensors).hexdigest()
+
+
+def written_note(note: Mapping[str, Any], tensors: bytes) -> bytes:
+    """Write the plain values of a folder, with the digest of all it holds."""
+    header = {"format": FORMAT, "format_version": FORMAT_VERSION, DIGEST: NO_DIGEST}
+    content = json.dumps({**header, **note}, indent=1).encode()
+    if len(content) > MOST_NOTE_BYTES or len(tensors) > MOST_BYTES:
+        raise SavedFileError(
+            f"a saved estimator must have at most {MOST_NOTE_BYTES:,} bytes of names and "
+            f"categories and {MOST_BYTES:,} of parameters; this one has {len(content):,} and "
+            f"{len(tensors):,}. Leave out columns with very many categories."
+        )
+    digest = digest_of(content, tensors, NO_DIGEST)
+    return content.replace(NO_DIGEST.encode(), digest.encode(), 1)
 
 
 def restore(est: Any, note: Mapping[str, Any], arrays: Arrays) -> None:
@@ -91,30 +135,32 @@ def with_prefix(arrays: Arrays, prefix: str) -> dict[str, NDArray[Any]]:
 
 def damaged(path: Any, error: Exception) -> SavedFileError:
     """Make the error for a folder whose files are whole and do not fit together."""
-    return SavedFileError(
-        f"{path} is damaged ({type(error).__name__}: {error}). Copy the folder again."
-    )
+    reason = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+    return SavedFileError(f"{path} is damaged ({reason}). Copy the folder again.")
 
 
-def read_note(path: Path) -> dict[str, Any]:
-    """Read the plain values of a folder of ours, and check the version of its format."""
+def read_note(path: Path) -> tuple[dict[str, Any], bytes]:
+    """Read the plain values of a folder of ours, and their bytes; check the format's version."""
     try:
-        note = json.loads((path / NOTE).read_text(encoding="utf-8"))
+        content = read_regular(path / NOTE, MOST_NOTE_BYTES)
+        note = parse(content)
     except (FileNotFoundError, NotADirectoryError):
         raise SavedFileError(
             f"{path} holds no saved estimator ({NOTE} is missing). Pass the folder that "
             "SurvTRACE.save wrote."
         ) from None
-    except (ValueError, RecursionError):
+    except SavedFileError:
+        raise
+    except ValueError as error:
         raise SavedFileError(
-            f"{path / NOTE} is damaged: it is not JSON. Copy the folder again."
+            f"{path / NOTE} is damaged: it is not JSON of ours ({error}). Copy the folder again."
         ) from None
     if not isinstance(note, dict) or note.get("format") != FORMAT:
         raise SavedFileError(f"{path / NOTE} was not written by survtrace.")
     version = note.get("format_version")
-    if not isinstance(version, int) or version > FORMAT_VERSION:
+    if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
         raise SavedFileError(
-            f"{path} has format version {version}; this survtrace reads up to {FORMAT_VERSION}. "
+            f"{path} has format version {version}; this survtrace reads 1 to {FORMAT_VERSION}. "
             "Upgrade survtrace."
         )
-    return note
+    return note, content

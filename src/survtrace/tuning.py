@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 from sklearn.model_selection import KFold
 
-from survtrace.errors import SettingError
+from survtrace.errors import SettingError, require
 from survtrace.estimator import SurvTRACE
 from survtrace.tables.outcome.outcome import read_outcome
 
@@ -82,8 +82,7 @@ def tune(
     fixed
         Settings held fixed, such as ``{"n_members": 1, "categorical": [...]}``.
     """
-    import optuna
-
+    optuna = require("optuna", "tune", "a search needs")
     study, folds = open_study(folder, space, random_state), inner_folds(y, n_folds, random_state)
 
     def objective(trial: Any) -> float:
@@ -108,16 +107,16 @@ def tune(
 
 def open_study(folder: str | Path, space: str, random_state: int) -> Any:
     """The search in a folder, begun or to be gone on with."""
-    import optuna
-    from optuna.storages.journal import JournalFileBackend
-
+    optuna = require("optuna", "tune", "a search needs")
     if space not in SPACES:
         raise SettingError(f"space must be one of {sorted(SPACES)}; got {space!r}.")
     Path(folder).mkdir(parents=True, exist_ok=True)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna.create_study(
         study_name=space,
-        storage=optuna.storages.JournalStorage(JournalFileBackend(str(Path(folder, "trials.log")))),
+        storage=optuna.storages.JournalStorage(
+            optuna.storages.journal.JournalFileBackend(str(Path(folder, "trials.log")))
+        ),
         load_if_exists=True,
         sampler=optuna.samplers.TPESampler(seed=random_state),
         pruner=optuna.pruners.MedianPruner(n_startup_trials=5),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,18 @@ from survtrace.inference.curve_function import curve_functions
 from survtrace.inference.times import read_starts, require_row_each
 from survtrace.inference.unlike import require_typicality, warn_of_unlike
 from survtrace.portable import curves
+from survtrace.portable.kernel import Kernel
 from survtrace.portable.network import Network
+from survtrace.portable.plain_rows import PlainRows
 from survtrace.portable.rows import encode_rows
 from survtrace.tables.covariates.encoding import Encoded, Encoding
 from survtrace.tables.covariates.magnitude import not_finite
-from survtrace.tables.covariates.ranges import warn_of_far_values
+from survtrace.tables.covariates.ranges import (
+    Bounds,
+    innermost_bounds,
+    is_any_outside,
+    warn_of_far_values,
+)
 from survtrace.tables.table import Table
 from survtrace.tables.typicality.typicality import Typicality
 
@@ -33,15 +41,33 @@ class Predictor:
     encoding: Encoding
     cuts: Array
     typicality: Typicality | None = None
+    kernel: Kernel | None = None
 
     def encode(self, X: Table, *, judge: bool = True) -> Encoded:
         """Encode rows; ``judge`` warns of values and subjects unlike those learned from."""
-        encoded = encode_rows(self.encoding, X)
+        encoded = self._plain_rows.encode(X)
+        if encoded is None:
+            encoded = encode_rows(self.encoding, X)
         if judge:
-            warn_of_far_values(self.encoding, encoded)
-        if judge and self.typicality is not None:
-            warn_of_unlike(self.typicality, encoded)
+            self.judge(encoded)
         return encoded
+
+    def judge(self, encoded: Encoded) -> Array | None:
+        """Warn of values and subjects unlike those learned from; return how usual each is.
+
+        Of a large table some subjects are judged; None where nothing was learned of it.
+        """
+        if is_any_outside(encoded, self._bounds):
+            warn_of_far_values(self.encoding, encoded)
+        return None if self.typicality is None else warn_of_unlike(self.typicality, encoded)
+
+    @cached_property
+    def _plain_rows(self) -> PlainRows:
+        return PlainRows(self.encoding)
+
+    @cached_property
+    def _bounds(self) -> Bounds:
+        return innermost_bounds(self.encoding)
 
     def curve(
         self,
@@ -59,7 +85,21 @@ class Predictor:
         (subject, time); ``cause`` a place on the cause axis. With ``after`` the curve is that of
         subjects event-free until then. One member has no standard deviation: it is NaN.
         """
-        encoded = self.encode(X)
+        return self.curve_of(
+            self.encode(X), kind, points, cause=cause, after=after, with_std=with_std
+        )
+
+    def curve_of(
+        self,
+        encoded: Encoded,
+        kind: str,
+        points: Array,
+        *,
+        cause: int | None = None,
+        after: ArrayLike | None = None,
+        with_std: bool = False,
+    ) -> tuple[Array, Array | None]:
+        """Compute what `curve` does, of subjects that are encoded already."""
         n_subjects = len(encoded.rows)
         start = None if after is None else read_starts(after, n_subjects)[:, None]
         require_row_each(points, n_subjects)
@@ -101,7 +141,13 @@ class Predictor:
         self, encoded: Encoded, subjects: slice, kind: str, at: curves.TimeIndex
     ) -> tuple[Array, Array | None]:
         """Compute each member's curves of some subjects, and its shares of their survivors."""
-        hazard = self.network.hazards(encoded.rows[subjects], encoded.values[subjects])
+        rows, values = encoded.rows[subjects], encoded.values[subjects]
+        logits = (
+            None if self.kernel is None else self.kernel.logits(rows, values, len(encoded.rows))
+        )
+        if logits is None:
+            logits = self.network.logits(rows, values)
+        hazard = self.network.hazards(logits)
         if not np.isfinite(hazard.sum()):
             finite = np.isfinite(hazard).all(axis=(0, 2, 3))
             raise not_finite(subjects.start + int(np.argmin(finite)))

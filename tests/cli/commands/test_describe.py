@@ -40,12 +40,9 @@ def test_info_says_how_long_subjects_were_followed_and_what_no_table_holds(
     }
 
 
-def test_a_model_of_an_earlier_version_has_no_card(survtrace, model, tmp_path):
+def test_a_model_of_an_earlier_version_has_no_card(survtrace, model, tmp_path, sign_anew):
     shutil.copytree(model, tmp_path / "m")
-    note = tmp_path / "m" / "estimator.json"
-    known = json.loads(note.read_text())
-    del known["card"]
-    note.write_text(json.dumps(known))
+    sign_anew(tmp_path / "m", lambda note: note.pop("card"))
     code, out, _ = survtrace("info", tmp_path / "m")
     assert code == 0
     assert "kept no card" in out
