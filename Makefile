@@ -69,6 +69,7 @@ benchmarks: .venv/.installed
 	$(BIN)/python benchmarks/larger_than_memory.py
 	$(BIN)/python benchmarks/serve_load.py
 	$(BIN)/python benchmarks/portable.py
+	$(BIN)/python benchmarks/calculator.py
 	$(BIN)/python benchmarks/onnx_file.py
 	$(BIN)/python benchmarks/ray_workers.py
 	$(BIN)/python benchmarks/threads.py
