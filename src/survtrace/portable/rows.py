@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from survtrace.errors import DataError
+from survtrace.tables.covariates.cells import require_plain_cells
 from survtrace.tables.covariates.covariate import (
     Covariate,
     learned_names,
@@ -33,6 +35,8 @@ from survtrace.tables.covariates.values import (
 from survtrace.tables.table import Table, is_path
 
 NUMBERS, TIMES = "biuf", "mM"  # kinds of numpy's types
+# All other cells are read by their text, as the estimator reads them.
+NUMBER_TYPES = (int, float, bytes, Decimal, np.bool_, np.integer, np.floating)
 
 
 def encode_rows(encoding: Encoding, X: Table) -> Encoded:
@@ -118,6 +122,8 @@ def read_column(values: Any, covariate: Covariate) -> Column:
         values = masked.filled(None)
     if not isinstance(values, np.ndarray | list):
         values = values.to_numpy() if hasattr(values, "to_numpy") else list(values)
+    if isinstance(values, list) or values.dtype == object:
+        require_plain_cells(values, covariate.name)
     if covariate.kind == "categorical":
         return read_levels(*_factorised(values, covariate.name), covariate)
     try:
@@ -153,29 +159,18 @@ def _as_floats(values: NDArray[Any] | list[Any], name: str) -> NDArray[np.float6
                 "Convert it to numbers, or name it in categorical= when fitting."
             )
         values = values.tolist()
-    if any(isinstance(value, str) for value in values):
+    if is_complex(values):
+        raise complex_numbers(name)
+    cells = [np.nan if is_missing(value) else value for value in values]
+    if not all(isinstance(cell, NUMBER_TYPES) for cell in cells):
         return None
     try:
-        return np.array([np.nan if is_missing(value) else value for value in values], np.float64)
-    except (TypeError, ValueError):
-        if is_complex(values):
-            raise complex_numbers(name) from None
+        return np.array(cells, dtype=np.float64)
+    except ValueError:  # bytes that are no number
         return None
 
 
 def _factorised(values: NDArray[Any] | list[Any], name: str) -> tuple[NDArray[np.intp], list[Any]]:
-    try:
-        return factorise(values.tolist() if isinstance(values, np.ndarray) else values)
-    except TypeError:  # what cannot be a key of a dict
-        odd = next(type(value).__name__ for value in values if not _is_hashable(value))
-        raise DataError(
-            f"column {name!r} holds a {odd} in a cell; a covariate is one value a row."
-        ) from None
-
-
-def _is_hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
+    if is_complex(values):
+        raise complex_numbers(name)
+    return factorise(values.tolist() if isinstance(values, np.ndarray) else values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -83,9 +84,14 @@ def _each_done(waiting: list[tuple[Any, ...]], n_processes: int) -> Iterator[Job
 
 
 def _one_thread() -> None:
-    """Keep processes out of each other's way: torch, BLAS and OpenMP take one thread each."""
+    """Keep processes out of each other's way: torch, BLAS and OpenMP take one thread each.
+
+    The limits are those of libraries that are loaded; those that a baseline loads later, such as
+    the trees of scikit-learn, read the variable.
+    """
     import torch
 
+    os.environ["OMP_NUM_THREADS"] = "1"
     torch.set_num_threads(1)
     threadpool_limits(1)
 

@@ -12,8 +12,10 @@ import numpy as np
 
 from survtrace.errors import DataError, row_name, short
 from survtrace.tables.covariates.distinct_values import is_missing
+from survtrace.tables.covariates.real_numbers import complex_numbers
 
 PLAIN = (str, Real, Decimal, np.bool_)  # numbers of numpy are real ones of Python's, too
+USUAL = frozenset({str, float, int, bool, type(None)})
 DATES = (
     *(datetime.date, datetime.time, datetime.timedelta),
     *(np.datetime64, np.timedelta64),
@@ -34,6 +36,8 @@ row, a number or a text (1 of 2 cells are not; first: row 1, [1, 2]). Take the v
 or leave the column out.
     """
     cells = list(values)
+    if all(type(value) in USUAL for value in cells):  # nearly always, and told at once
+        return
     dates = [row for row, value in enumerate(cells) if is_date(value)]
     odd = list(_odd_cells(cells))
     if not odd and dates and len(dates) < sum(not is_missing(value) for value in cells):
@@ -41,6 +45,8 @@ or leave the column out.
     if not odd:
         return
     value = cells[odd[0]]
+    if isinstance(value, complex | np.complexfloating):
+        raise complex_numbers(name)
     if isinstance(value, bytes):
         way_out = "Decode it, for example by .str.decode('utf-8')."
     elif is_date(value):
