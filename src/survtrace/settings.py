@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from numbers import Integral
 from os import PathLike
 from typing import Any
+
+import numpy as np
 
 from survtrace.errors import SettingError
 from survtrace.rules import SEED, Rule, between, check_value, either, one_of, whole
@@ -63,6 +66,17 @@ def _is_about(value: Any) -> bool:
     return texts and set(value) <= set(ABOUT_TOPICS)
 
 
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str | PathLike) and "\0" not in str(value)
+
+
+def _are_columns(value: Any) -> bool:
+    if value is None or isinstance(value, str):  # a text is refused with words of its own
+        return True
+    several = isinstance(value, list | tuple | set | frozenset | np.ndarray)
+    return several and all(isinstance(column, str | Integral) for column in value)
+
+
 RULES: dict[str, Rule] = {
     # Sizes have a largest value, so that a slip of the hand does not ask for all of the memory.
     "n_members": whole(1, 10_000),
@@ -94,8 +108,14 @@ RULES: dict[str, Rule] = {
     "ips_clip": between(0, 1, above=True),
     "recalibrate": one_of(True, False, "auto"),
     "intervals": one_of(True, False),
+    "categorical": Rule(_are_columns, "a list of columns, by name or number, or None"),
+    "checkpoint_dir": Rule(lambda v: v is None or _is_path(v), "the path of a folder, or None"),
+    "device": Rule(
+        lambda v: isinstance(v, str) or type(v).__name__ == "device",
+        "a text such as 'cpu' or 'auto'",
+    ),
     "columns": Rule(
-        lambda v: v is None or isinstance(v, Mapping | str | PathLike),
+        lambda v: v is None or isinstance(v, Mapping) or _is_path(v),
         "a data dictionary: a mapping from names of columns, or the path of a CSV file, or None",
     ),
     "time_unit": Rule(lambda v: isinstance(v, str), "a text such as 'months'"),

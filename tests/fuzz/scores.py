@@ -106,18 +106,8 @@ CALLS: dict[str, Callable[..., Any]] = {
 # Numbers that may be NaN, with a warning or by contract: a calibration of groups without events,
 # a score whose error is not known of one subject, a step function before the first time.
 MAY_BE_UNKNOWN = (
-    "calibration",
-    "auc",
-    "concordance",
-    "d_calibration",
-    "bootstrap",
-    "scaled",
-    "brier",
-    "pseudo",
-    "observed",
-    "mean_incidence",
-    "spread",
-    "difference_test",
+    *("calibration", "auc", "concordance", "bootstrap", "scaled", "brier", "pseudo", "observed"),
+    *("mean_incidence", "spread", "difference_test"),
 )
 
 

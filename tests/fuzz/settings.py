@@ -61,10 +61,8 @@ VALUES: dict[str, Any] = {
 def make(rng: Rng) -> Case:
     """Give one setting, sometimes two, an odd value, and fit."""
     parts = parts_of(rng)
-    chosen = {
-        str(name): pick(rng, VALUES)
-        for name in rng.choice(NAMES, size=1 + (rng.random() < 0.2), replace=False)
-    }
+    names = rng.choice(NAMES, size=1 + (rng.random() < 0.2), replace=False)
+    chosen = {str(name): pick(rng, VALUES) for name in names}
     changed = {name: VALUES[value] for name, value in chosen.items()}
     said = ", ".join(f"{name}={value}" for name, value in chosen.items())
     for name in ("max_epochs", "unknown_steps", "patience"):  # valid, and as long as it says

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from fuzz import arguments, new_rows, tables
+from fuzz import arguments, commands, new_rows, scores, settings, tables
 from fuzz.case import BAD, FOREIGN, OWN_ERROR, RIGHT, SILENT, Case, judge
 from survtrace import DataError
 
 # Cases of a seed of their own; the long runs of `bad_input.py` have others.
-SAMPLES = {tables: 60, new_rows: 80, arguments: 60}
+SAMPLES = {tables: 40, new_rows: 60, arguments: 40, scores: 200, settings: 40, commands: 20}
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_a_group_followed_too_briefly_has_no_observed_incidence():
 
 
 def test_bad_input_is_refused():
-    with pytest.raises(SettingError, match="groups must be 1 or more; got 0"):
+    with pytest.raises(SettingError, match="groups must be a whole number of at least 1; got 0"):
         calibration_curve(Y, np.zeros(200), 1.0, cause=1, groups=0)
     with pytest.raises(DataError, match="incidence must lie within"):
         calibration_curve(Y, np.full(200, 2.0), 1.0, cause=1)

@@ -84,7 +84,7 @@ def test_all_subjects_certain_of_the_event_leave_one_degree_of_freedom_less():
 
 
 def test_bad_bins_are_refused():
-    with pytest.raises(SettingError, match="bins must be 2 or more; got 1"):
+    with pytest.raises(SettingError, match="bins must be a whole number of at least 2"):
         d_calibration(ended(3), [0.1, 0.2, 0.3], bins=1)
     with pytest.raises(DataError, match=r"survival_at_duration must lie within \[0, 1\]; 1 of 3"):
         d_calibration(ended(3), [0.1, -0.2, 0.3])

@@ -2,12 +2,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from survtrace import DataError, DataWarning
-from survtrace.metrics import brier_score_at, concordance_paper, mean_incidence
+from survtrace import DataError, DataWarning, SettingError
+from survtrace.metrics import (
+    brier_score_at,
+    censoring_survival,
+    centre_spread,
+    concordance_paper,
+    mean_incidence,
+    net_benefit,
+    observed_expected_ratio,
+)
 from survtrace.metrics.inputs import pick_cause, read_horizon, read_times
 from survtrace.tables.outcome.outcome import Outcome, Surv, read_outcome
 
 EVENT, DURATION = [1, 0, 1], [1.0, 2.0, 3.0]
+Y_OF_TWO = {"event": [1, 0], "duration": [1.0, 2.0]}
 
 
 @pytest.mark.parametrize(
@@ -76,3 +85,23 @@ def test_probabilities_may_be_off_by_rounding_and_no_more():
     for wrong in (1 + 1e-6, -1e-6):
         with pytest.raises(DataError, match=r"incidence must lie within \[0, 1\]"):
             brier_score_at(y, [wrong, 0.5, 0.5], 2.5)
+
+
+@pytest.mark.parametrize("time", [0, -1.0, np.nan, np.inf, [5.0, 6.0], "soon", None])
+def test_a_score_at_one_time_needs_a_time_above_0(time):
+    for score in (brier_score_at, observed_expected_ratio):
+        with pytest.raises(DataError, match="the time to score at must"):
+            score(Y_OF_TWO, [0.5, 0.2], time)
+    with pytest.raises(DataError, match="the time to score at must"):
+        net_benefit(Y_OF_TWO, [0.5, 0.2], time, [0.1])
+
+
+@pytest.mark.parametrize("floor", [2, 0, -1, 1, np.nan, "small"])
+def test_the_floor_of_the_censoring_survival_is_a_share(floor):
+    with pytest.raises(SettingError, match="floor must be a number above 0 and below 1"):
+        censoring_survival(Y_OF_TWO, floor=floor)
+
+
+def test_a_centre_without_an_error_is_not_left_out_in_silence():
+    with pytest.raises(DataError, match=r"errors must be above 0, .* 1 of 3 .*entry 1"):
+        centre_spread([0.1, 0.2, 0.3], [0.1, 0.0, 0.1])

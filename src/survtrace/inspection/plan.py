@@ -181,7 +181,7 @@ def plan_columns(
                 for covariate in infer_covariates(table, categorical)
             )
         )
-    named = names_of(categorical or (), table.columns)
+    named = names_of(() if categorical is None else categorical, table.columns)
     native = table.to_native()
     hints = native.attrs.get(HINTS, {}) if isinstance(native, pd.DataFrame) else {}
     decimal = hints.get("decimal") or find_decimal(table)

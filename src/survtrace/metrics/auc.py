@@ -9,7 +9,14 @@ from numpy.typing import ArrayLike
 
 from survtrace.errors import DataWarning, SettingError, warn
 from survtrace.metrics.censoring import Part, Ties, Weights, read_weights, usable_times
-from survtrace.metrics.inputs import Floats, pick_cause, read_estimates, read_subjects, read_times
+from survtrace.metrics.inputs import (
+    Floats,
+    pick_cause,
+    read_estimates,
+    read_moment,
+    read_subjects,
+    read_times,
+)
 from survtrace.metrics.pairs import pair_totals
 from survtrace.metrics.score import Score
 

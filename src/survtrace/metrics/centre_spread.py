@@ -24,6 +24,7 @@ from survtrace.metrics.inputs import Floats, checked_level, read_numbers
 from survtrace.rules import check_value, one_of
 
 Scale = Literal["identity", "log", "logit"]
+SMALLEST_ERROR = 1e-100
 N_QUANTILES = 50
 
 
@@ -206,10 +207,11 @@ def _on_scale(values: ArrayLike, errors: ArrayLike, scale: Scale) -> tuple[Float
             f"values and errors must be flat and of the same length; got shapes {value.shape} and "
             f"{error.shape}. Pass one of each for every centre."
         )
-    if (error <= 0).any():
+    no_error = error < SMALLEST_ERROR  # its weight would be infinite
+    if no_error.any():
         raise DataError(
-            f"errors must be above 0, or NaN where a centre has none; {(error <= 0).sum()} of "
-            f"{error.size} are not (first: entry {np.flatnonzero(error <= 0)[0]}). A score without "
+            f"errors must be above 0, or NaN where a centre has none; {no_error.sum()} of "
+            f"{error.size} are not (first: entry {np.flatnonzero(no_error)[0]}). A score without "
             "any error is of too few subjects: leave that centre out."
         )
     inside = (value > 0) if scale != "identity" else np.isfinite(value)

@@ -200,7 +200,7 @@ def checked_level(level: float) -> float:
     """A confidence level, strictly between 0 and 1."""
     if not isinstance(level, Real) or not 0 < level < 1:
         raise SettingError(f"level must lie between 0 and 1; got {short(level)}.")
-    return level
+    return float(level)
 
 
 def read_thresholds(thresholds: ArrayLike) -> Floats:
@@ -214,8 +214,8 @@ def read_thresholds(thresholds: ArrayLike) -> Floats:
     values = np.atleast_1d(read_numbers(thresholds, "thresholds"))
     if values.ndim != 1 or not len(values) or not ((values >= 0) & (values < 1)).all():
         raise DataError(
-            f"thresholds must be a flat sequence of numbers from 0 to below 1; got {short(thresholds)}. "
-            "Pass for example thresholds=[0.05, 0.1, 0.2]."
+            "thresholds must be a flat sequence of numbers from 0 to below 1; got "
+            f"{short(thresholds)}. Pass for example thresholds=[0.05, 0.1, 0.2]."
         )
     return values
 

@@ -38,6 +38,7 @@ or leave the column out.
     cells = list(values)
     if all(type(value) in USUAL for value in cells):  # nearly always, and told at once
         return
+    cells = [None if _is_no_time(value) else value for value in cells]
     dates = [row for row, value in enumerate(cells) if is_date(value)]
     odd = list(_odd_cells(cells))
     if not odd and dates and len(dates) < sum(not is_missing(value) for value in cells):
@@ -68,7 +69,13 @@ def is_date(value: Any) -> bool:
     >>> is_date(np.datetime64("2020-01-31")), is_date(2020)
     (True, False)
     """
-    return isinstance(value, DATES) or type(value).__name__ in PANDAS_DATES
+    return not is_missing(value) and (
+        isinstance(value, DATES) or type(value).__name__ in PANDAS_DATES
+    )
+
+
+def _is_no_time(value: Any) -> bool:
+    return isinstance(value, np.datetime64 | np.timedelta64) and bool(np.isnat(value))
 
 
 def _odd_cells(cells: list[Any]) -> Iterator[int]:

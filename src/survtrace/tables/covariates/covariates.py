@@ -123,7 +123,7 @@ def infer_covariates(
     >>> [covariate.kind for covariate in infer_covariates(table, categorical=["stage"])]
     ['numerical', 'categorical', 'categorical']
     """
-    named = names_of(categorical or (), table.columns)
+    named = names_of(() if categorical is None else categorical, table.columns)
     return tuple(
         Covariate(str(name), "categorical" if name in named else kind_of(table[name]))
         for name in table.columns
