@@ -6,7 +6,7 @@ BIN := .venv/bin
 FAST := $(addprefix tests/,laws losses network metrics inspection inference/test_curves.py inference/test_predictor.py test_bad_input.py \
 	test_golden_fit.py test_naming.py test_persistence.py test_scikit_learn.py test_settings.py cli/commands/test_describe.py)
 
-.PHONY: demo check fast test oldest lint format docs study benchmarks clean
+.PHONY: demo check fast test oldest mutants lint format docs study benchmarks r-check r-score clean
 
 demo: .venv/.demo
 	$(BIN)/survtrace demo --out demo
@@ -26,6 +26,9 @@ test: .venv/.installed
 
 oldest: .venv-oldest/.installed
 	.venv-oldest/bin/pytest -n 2 $(FAST)
+
+mutants: .venv/.installed
+	$(BIN)/python benchmarks/mutants.py
 
 lint: .venv/.installed
 	$(BIN)/ruff check
@@ -64,8 +67,20 @@ benchmarks: .venv/.installed
 	$(BIN)/python benchmarks/fill_tables.py
 	$(BIN)/python benchmarks/seer_size.py --members 1
 
+# The R package needs R with reticulate, survival, testthat, knitr, rmarkdown, prodlim and riskRegression.
+IN_R := RETICULATE_PYTHON=$(abspath $(BIN)/python) R_LIBS=$(abspath .r-library)
+
+r-check: .venv/.installed
+	mkdir -p .r-library
+	cd .r-library && $(IN_R) R CMD build ../r && $(IN_R) R CMD check --no-manual survtrace_*.tar.gz
+
+r-score: .venv/.installed
+	mkdir -p .r-library
+	R CMD INSTALL --library=.r-library r
+	$(IN_R) Rscript benchmarks/r_score.R
+
 clean:
-	rm -rf .venv .venv-oldest demo site
+	rm -rf .venv .venv-oldest .r-library demo site
 
 .venv/.demo: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

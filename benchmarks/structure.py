@@ -123,14 +123,17 @@ def walk(name: str, folder: Path) -> Callable[[], Any]:
 
 def walk_of_request(est: Any, X: Any) -> Callable[[], Any]:
     """Answer one request as the route does, without the server around it."""
-    from survtrace.app.answers.answers import Answers
+    from survtrace import portable
+    from survtrace.app.answers.answers import Answers, Question
     from survtrace.app.answers.limits import Limits
-    from survtrace.app.answers.schema import covariate_schemas
 
-    answers = Answers(est, covariate_schemas(est), Limits())
+    with tempfile.TemporaryDirectory() as folder:
+        est.save(f"{folder}/est")
+        answers = Answers(portable.load(f"{folder}/est"), Limits())
     subject = {name: value for name, value in X.iloc[0].items() if value == value}
-    answers.predict([subject], [12.0])
-    return lambda: answers.predict([subject], [12.0])
+    question = Question([subject], [12.0])
+    answers.predict(question)
+    return lambda: answers.predict(question)
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from survtrace.errors import DataWarning, warn
 from survtrace.naming import Names, capital, card_events, follow_up_words, listed, names_of
 
 if TYPE_CHECKING:
@@ -52,6 +53,16 @@ def card_markdown(facts: Mapping[str, str]) -> str:
     """Write a card as Markdown."""
     parts = [f"## {heading}\n\n{text}" for heading, text in facts.items()]
     return "\n\n".join(["# Model card", *parts]) + "\n"
+
+
+def warn_of_interrupted(est: Any) -> None:
+    """Warn if the fit of an estimator was interrupted."""
+    if est.card_.get("interrupted"):
+        warn(
+            "the fit of this model was interrupted before training had ended; one that ran to its "
+            "end predicts better.",
+            DataWarning,
+        )
 
 
 def _predicts(est: Fitted, names: Names) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from survtrace.errors import DataWarning, LearnedRowsWarning, warn
+from survtrace.errors import LearnedRowsWarning, warn
 from survtrace.metrics import CensoringSurvival, censoring_survival
 from survtrace.tables.outcome.outcome import Outcome
 
@@ -24,16 +24,6 @@ def warn_of_learned_rows(est: Any, outcome: Outcome) -> None:
     """Warn if an estimator is about to be scored on rows it has learned from."""
     if looks_learned(est, outcome):
         warn(SEEM_LEARNED, LearnedRowsWarning)
-
-
-def warn_of_interrupted(est: Any) -> None:
-    """Warn if the fit of an estimator was interrupted."""
-    if est.card_.get("interrupted"):
-        warn(
-            "the fit of this model was interrupted before training had ended; one that ran to its "
-            "end predicts better.",
-            DataWarning,
-        )
 
 
 def looks_learned(est: Any, outcome: Outcome) -> bool:

@@ -9,8 +9,9 @@ predictions alone, and so take any estimator with ``predict_cumulative_incidence
 from survtrace.explain.agreement import Faithfulness, faithfulness
 from survtrace.explain.dependence import partial_dependence
 from survtrace.explain.importance import permutation_importance
-from survtrace.explain.rollout import attention_rollout, attention_table, covariate_relevance
+from survtrace.explain.rollout import attention_table, covariate_relevance
 from survtrace.explain.shapley import attributions
+from survtrace.inference.rolled_attention import attention_rollout
 
 __all__ = [
     "Faithfulness",

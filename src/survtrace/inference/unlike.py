@@ -10,6 +10,7 @@ from functools import lru_cache
 from math import lgamma
 
 import numpy as np
+from numpy.typing import NDArray
 
 from survtrace.errors import DataError, UnlikePatientsWarning, row_name, warn
 from survtrace.tables.covariates.encoding import Encoded
@@ -67,8 +68,13 @@ def counted(tally: Tally) -> Iterator[None]:
         _tally.reset(token)
 
 
-def warn_of_unlike(typicality: Typicality, encoded: Encoded, run: Run = one_by_one) -> None:
-    """Judge the subjects of a table, of a large one some; warn if too many are unlike."""
+def warn_of_unlike(
+    typicality: Typicality, encoded: Encoded, run: Run = one_by_one
+) -> NDArray[np.float64]:
+    """Judge the subjects of a table, of a large one some; warn if too many are unlike.
+
+    Returns how usual each subject is that was judged.
+    """
     step = -(-len(encoded.rows) // MOST_JUDGED)
     judged = Encoded(encoded.rows[::step], encoded.values[::step])
     found = typicality.of(judged, run)
@@ -84,6 +90,7 @@ def warn_of_unlike(typicality: Typicality, encoded: Encoded, run: Run = one_by_o
         total.lowest, total.where = float(found[lowest]), row_name(lowest * step)
     if tally is None:
         total.warn()
+    return found
 
 
 def require_typicality(typicality: Typicality | None) -> Typicality:

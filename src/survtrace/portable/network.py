@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 Array = NDArray[np.float64]
-# SELU's constants (Klambauer et al. 2017).
+# SELU's constants (Klambauer et al. 2017), and those of `elu` in float32. Its centre is computed as
+# `elu` computes: rounded otherwise, all activations would be off by the same amount.
 SCALE, ALPHA = 1.0507009873554805, 1.6732632423543772
+SCALE_32, SHIFT = np.float32(SCALE), np.float32(np.log(ALPHA))
+CENTRE = SHIFT + np.exp(SHIFT)
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,11 @@ class Linear:
 
 @dataclass(frozen=True)
 class Layer:
-    """An encoder layer; the queries are scaled by 1 / sqrt(width of a head) beforehand."""
+    """An encoder layer; what is constant is in its parameters beforehand.
+
+    Queries are scaled by 1 / sqrt(width of a head); ``mix``, ``expand`` and ``contract`` add the
+    shift that `elu` asks for, and ``contract`` has the scale of SELU.
+    """
 
     n_heads: int
     query_key_value: Linear
@@ -45,7 +52,7 @@ class Layer:
         attended, weights = self.attend(tokens, shape)
         residual = self.mix(attended)
         residual += tokens
-        forward = self.contract(selu(self.expand(tokens)))
+        forward = self.contract(elu(self.expand(tokens)))
         forward += selu(residual)
         return selu(forward), weights
 
@@ -82,8 +89,7 @@ class Network:
     table: Floats
     bias: Floats
     layers: tuple[Layer, ...]
-    align_final: Linear
-    align_embedded: Floats
+    align: Linear
     inner: Linear | None
     outer: Linear
     factor: Array
@@ -96,12 +102,19 @@ class Network:
 
     def hazards(self, rows: NDArray[np.int32], values: Floats) -> Array:
         """Compute hazards, (member, subject, cause, interval), of (subject, token) as encoded."""
-        logits = self._logits(rows, values).astype(np.float64)
-        hazards = np.logaddexp(0.0, logits)
-        if (self.power != 1).any():
+        return self.hazards_of(self.logits(rows, values))
+
+    def hazards_of(self, logits: Floats) -> Array:
+        """Turn logits into hazards, both (member, subject, cause, interval)."""
+        hazards = np.logaddexp(0.0, logits.astype(np.float64))
+        if self._has_power:
             hazards **= self.power[:, None]
         hazards *= self.factor
         return hazards
+
+    @cached_property
+    def _has_power(self) -> bool:
+        return bool((self.power != 1).any())
 
     def attention(self, rows: NDArray[np.int32], values: Floats) -> Floats:
         """Compute attention, members averaged: (subject, layer, head, token, token)."""
@@ -123,16 +136,15 @@ class Network:
         tokens += self.bias
         return tokens.reshape(shape[0], n * n_tokens, -1), shape
 
-    def _logits(self, rows: NDArray[np.int32], values: Floats) -> Floats:
+    def logits(self, rows: NDArray[np.int32], values: Floats) -> Floats:
         """Compute logits of the causes, (member, subject, cause, interval)."""
         embedded, shape = self._embed(rows, values)
         tokens = embedded
         for layer in self.layers:
             tokens, _ = layer(tokens, shape)
         flat = (shape[0], shape[1], -1)
-        x = self.align_final(tokens.reshape(flat))
-        x += np.matmul(embedded.reshape(flat), self.align_embedded)
-        x = selu(x)
+        both = np.concatenate([tokens.reshape(flat), embedded.reshape(flat)], axis=2)
+        x = selu(self.align(both))
         n_causes = self.outer.weight.shape[1]
         heads = x[:, None]
         if self.inner is not None:
@@ -143,26 +155,33 @@ class Network:
 
 
 def selu(x: Floats) -> Floats:
-    """Compute SELU; ``x`` is overwritten.
+    """Compute SELU of ``x - SHIFT``; ``x`` is overwritten."""
+    x = elu(x)
+    x *= SCALE_32
+    return x
 
-    ``exp(x) - 1`` stands in place of expm1, which numpy computes one number at a time on many
-    processors; the difference is that of rounding numbers of the size of 1. The smaller of two
-    arrays takes it a third of the time of the smaller of an array and a number.
+
+def elu(x: Floats) -> Floats:
+    """Compute SELU of ``x - SHIFT`` without its scale; ``x`` is overwritten.
+
+    Below zero that is ``ALPHA * exp(x) - ALPHA``. With ``SHIFT = log(ALPHA)`` added to x, which
+    the bias before it does, two products with ALPHA are saved. ``exp`` stands in place of expm1,
+    which numpy computes one number at a time on many processors; the difference is that of rounding
+    numbers of the size of 1. The smaller of two arrays takes numpy a third of the time of the
+    smaller of an array and a number.
     """
-    zeros = _zeros(x.shape)
-    below: Floats = np.minimum(x, zeros)
+    shift = _shift(x.shape)
+    below: Floats = np.minimum(x, shift)
     np.exp(below, out=below)
-    below -= np.float32(1.0)
-    below *= np.float32(ALPHA * SCALE)
-    np.maximum(x, zeros, out=x)
-    x *= np.float32(SCALE)
+    np.maximum(x, shift, out=x)
     x += below
+    x -= CENTRE
     return x
 
 
 @lru_cache(maxsize=16)
-def _zeros(shape: tuple[int, ...]) -> Floats:
-    return np.zeros(shape, dtype=np.float32)
+def _shift(shape: tuple[int, ...]) -> Floats:
+    return np.full(shape, SHIFT, dtype=np.float32)
 
 
 def build_network(shape: Mapping[str, Any], saved: Mapping[str, NDArray[Any]]) -> Network:
@@ -173,14 +192,12 @@ def build_network(shape: Mapping[str, Any], saved: Mapping[str, NDArray[Any]]) -
     n_causes, n_heads, width = shape["n_causes"], shape["n_heads"], shape["width"]
     table = saved["embedding.table"]
     no_bias = np.zeros((len(table), 1, shape["n_tokens"], width))
-    align = saved["representation.align.weight"]
-    by_final, by_embedded = np.split(align, 2, axis=1)
+    align, align_bias = (saved[f"representation.align.{part}"] for part in ("weight", "bias"))
     return Network(
         _floats(table),
         _floats(saved.get("embedding.bias", no_bias)),
         tuple(_layer(saved, f"encoder.{k}.", n_heads, width) for k in range(shape["depth"])),
-        _linear(by_final, saved["representation.align.bias"]),
-        _floats(by_embedded),
+        _linear(align, align_bias.astype(np.float64) + SHIFT),
         _inner(saved, n_causes, shape["head_depth"]),
         _outer(saved, n_causes, shape.get("proportional", 0.0)),
         saved["recalibration_factor"].astype(np.float64),
@@ -193,9 +210,12 @@ def _layer(saved: Mapping[str, NDArray[Any]], name: str, n_heads: int, width: in
         part: [saved[f"{name}{part}.weight"], saved[f"{name}{part}.bias"]]
         for part in ("attention.query_key_value", "mix", "expand", "contract")
     }
-    projection, *others = ([part.astype(np.float64) for part in pair] for pair in parts.values())
+    projection, *others = [[part.astype(np.float64) for part in pair] for pair in parts.values()]
     for part in projection:
         part[..., :width] /= np.sqrt(width // n_heads)
+    for _, bias in others:
+        bias += SHIFT
+    others[-1][0] *= SCALE
     return Layer(n_heads, _linear(*projection), *(_linear(*pair) for pair in others))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,16 @@ from survtrace.inference.times import read_starts, require_row_each
 from survtrace.inference.unlike import require_typicality, warn_of_unlike
 from survtrace.portable import curves
 from survtrace.portable.network import Network
+from survtrace.portable.plain_rows import PlainRows
 from survtrace.portable.rows import encode_rows
 from survtrace.tables.covariates.encoding import Encoded, Encoding
 from survtrace.tables.covariates.magnitude import not_finite
-from survtrace.tables.covariates.ranges import warn_of_far_values
+from survtrace.tables.covariates.ranges import (
+    Bounds,
+    innermost_bounds,
+    is_any_outside,
+    warn_of_far_values,
+)
 from survtrace.tables.table import Table
 from survtrace.tables.typicality.typicality import Typicality
 
@@ -36,12 +43,29 @@ class Predictor:
 
     def encode(self, X: Table, *, judge: bool = True) -> Encoded:
         """Encode rows; ``judge`` warns of values and subjects unlike those learned from."""
-        encoded = encode_rows(self.encoding, X)
+        encoded = self._plain_rows.encode(X)
+        if encoded is None:
+            encoded = encode_rows(self.encoding, X)
         if judge:
-            warn_of_far_values(self.encoding, encoded)
-        if judge and self.typicality is not None:
-            warn_of_unlike(self.typicality, encoded)
+            self.judge(encoded)
         return encoded
+
+    def judge(self, encoded: Encoded) -> Array | None:
+        """Warn of values and subjects unlike those learned from; return how usual each is.
+
+        Of a large table some subjects are judged; None where nothing was learned of it.
+        """
+        if is_any_outside(encoded, self._bounds):
+            warn_of_far_values(self.encoding, encoded)
+        return None if self.typicality is None else warn_of_unlike(self.typicality, encoded)
+
+    @cached_property
+    def _plain_rows(self) -> PlainRows:
+        return PlainRows(self.encoding)
+
+    @cached_property
+    def _bounds(self) -> Bounds:
+        return innermost_bounds(self.encoding)
 
     def curve(
         self,
@@ -59,7 +83,21 @@ class Predictor:
         (subject, time); ``cause`` a place on the cause axis. With ``after`` the curve is that of
         subjects event-free until then. One member has no standard deviation: it is NaN.
         """
-        encoded = self.encode(X)
+        return self.curve_of(
+            self.encode(X), kind, points, cause=cause, after=after, with_std=with_std
+        )
+
+    def curve_of(
+        self,
+        encoded: Encoded,
+        kind: str,
+        points: Array,
+        *,
+        cause: int | None = None,
+        after: ArrayLike | None = None,
+        with_std: bool = False,
+    ) -> tuple[Array, Array | None]:
+        """Compute what `curve` does, of subjects that are encoded already."""
         n_subjects = len(encoded.rows)
         start = None if after is None else read_starts(after, n_subjects)[:, None]
         require_row_each(points, n_subjects)

@@ -1,6 +1,7 @@
 """Risk as people: numbers add up to 100, and words, figures and print say the same."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,8 +9,7 @@ import pytest
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 from survtrace.app import create_app  # noqa: E402
-from survtrace.app.answers.certainty import Interval, Typicality  # noqa: E402
-from survtrace.persistence import load  # noqa: E402
+from survtrace.portable import load  # noqa: E402
 
 pytestmark = pytest.mark.xdist_group("browser")
 expect = playwright.expect
@@ -17,26 +17,23 @@ DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 on_both = pytest.mark.parametrize("page", [DESK, PHONE], ids=["desk", "phone"], indirect=True)
 
 
-def known_intervals(est, mean, std, times, level):
-    """Ends a tenth from each curve, as if the estimator knew them."""
+def known_ends(est, mean, std, times, level):
+    """Ends a tenth from each curve, as if the estimator knew them; of any event, of survival."""
     low, high = (factor * mean[..., -len(times) :] for factor in (0.9, 1.1))
-    return Interval(
-        level=level,
-        survival_low=low[:, 0].tolist(),
-        survival_high=high[:, 0].tolist(),
-        incidence_low=low[:, 1:].tolist(),
-        incidence_high=high[:, 1:].tolist(),
-    )
+    low[:, 0], high[:, 0] = 1 - high[:, 0], 1 - low[:, 0]
+    return low, high
 
 
-def known_typicalities(est, X):
+def judge_by_age(encoding):
     """Those over 90 are unlike whom the estimator learned from."""
-    unlike = X["age"] > 90
-    reasons = ["age", "stage"]
-    return [
-        Typicality(share=0.002 if each else 0.5, unlike=each, because=reasons if each else [])
-        for each in unlike
-    ]
+    place = encoding.names.tolist().index("age")
+    scale = encoding.columns[place]
+
+    def judge(encoded):
+        age = encoded.values[:, place] * scale.deviation + scale.mean
+        return np.where(age > 90, 0.002, 0.5)
+
+    return judge
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +44,11 @@ def address(serve_app, fitted_three, tmp_path_factory):
     est = load(folder)
     est.cause_names_ = {1: "relapse", 2: "death", 3: "second cancer"}
     est.interval_ = "known"
+    because = SimpleNamespace(reasons=lambda encoded: [("age", "stage")] * len(encoded.rows))
+    est.typicality_ = because
+    object.__setattr__(est._predictor(), "judge", judge_by_age(est.encoding_))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("survtrace.app.answers.answers.intervals", known_intervals)
-        patch.setattr("survtrace.app.answers.answers.typicalities", known_typicalities)
+        patch.setattr("survtrace.app.answers.answers.ends", known_ends)
         with serve_app(create_app(est, time_unit="months", name="ward 7")) as url:
             yield url
 

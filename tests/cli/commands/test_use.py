@@ -244,6 +244,8 @@ def test_serve_listens_where_it_is_told(survtrace, model, monkeypatch):
         "token": "open sesame",
         "importance": None,
         "time_unit": "months",
+        "workers": 1,
+        "log": None,
     }
 
 

@@ -151,3 +151,17 @@ def test_any_table_has_shares_between_0_and_1(frame):
 def test_too_few_patients_tell_nothing():
     assert learn(draw(FEWEST_SUBJECTS - 1, seed=0)) is None
     assert learn(draw(FEWEST_SUBJECTS, seed=0)) is not None
+
+
+def test_one_subject_alone_gets_the_number_it_gets_among_others(usual):
+    frame = draw(150, seed=3)
+    frame.loc[::7, "weight"] = np.nan
+    frame.loc[::11, "ward"] = "never seen"
+    with pytest.warns(DataWarning, match="not seen in fit"):
+        encoded = usual.encoding.encode(open_table(frame))
+    together = usual.of(encoded)
+    alone = [
+        usual.of(Encoded(encoded.rows[i : i + 1], encoded.values[i : i + 1]))[0]
+        for i in range(len(frame))
+    ]
+    np.testing.assert_allclose(alone, together, rtol=1e-9, atol=1e-15)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from survtrace.errors import DataWarning
 from survtrace.inference.interval import ends_of_states
+from survtrace.tables.covariates.encoding import Encoded
 from survtrace.tables.typicality.typicality import UNLIKE
 
 if TYPE_CHECKING:
-    from survtrace.app.answers.schema import Fitted
+    from survtrace.portable import PortableSurvTRACE
 
 Array = NDArray[np.float64]
 
@@ -43,22 +42,26 @@ class Typicality:
     because: list[str]
 
 
-def cuts_of_intervals(est: Fitted, level: float | None) -> Array:
+def cuts_of_intervals(est: PortableSurvTRACE, level: float | None) -> Array:
     """Return the times at which intervals need the curves; none where there are no intervals."""
     return est.time_grid_ if level is not None and est.interval_ is not None else np.empty(0)
 
 
-def intervals(
-    est: Fitted, mean: Array, std: Array, times: Array, level: float | None
-) -> Interval | None:
-    """Return the intervals of all curves, as `SurvTRACE.predict_interval` gives them.
+def ends(
+    est: PortableSurvTRACE, mean: Array, std: Array, times: Array, level: float | None
+) -> tuple[Array, Array] | None:
+    """Compute the ends of all intervals, as `SurvTRACE.predict_interval` gives them.
 
     ``mean`` and ``std`` are those of the states at `cuts_of_intervals` and then the times: one pass
     gives curves and intervals. None where intervals are not asked for, or not known.
     """
     if level is None or est.interval_ is None:
         return None
-    low, high = ends_of_states(est.interval_, mean, std, est.time_grid_, times, level)
+    return ends_of_states(est.interval_, mean, std, est.time_grid_, times, level)
+
+
+def interval_of(level: float, low: Array, high: Array) -> Interval:
+    """Write intervals of (subject, state, time) as lists; the first state is any event."""
     return Interval(
         level=level,
         survival_low=(1 - high[:, 0]).tolist(),
@@ -68,20 +71,13 @@ def intervals(
     )
 
 
-def typicalities(est: Fitted, X: Any) -> list[Typicality] | None:
-    """Return how usual each subject is; None where the estimator does not know."""
-    if est.typicality_ is None:
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # the curves have warned of all of them
-        shares = est.typicality(X)
-        unlike = shares < UNLIKE
-        reasons = iter(est.typicality(X[unlike], reasons=True)[1] if unlike.any() else ())
-    return [
-        Typicality(
-            share=float(share),
-            unlike=bool(is_unlike),
-            because=list(next(reasons, ())) if is_unlike else [],
-        )
-        for share, is_unlike in zip(shares, unlike, strict=True)
-    ]
+def typicalities(est: PortableSurvTRACE, encoded: Encoded, shares: Array) -> list[Typicality]:
+    """Write how usual each subject is, with the covariates that make it unlike the others."""
+    unlike = shares < UNLIKE
+    found = [Typicality(share, False, []) for share in shares.tolist()]
+    if unlike.any():
+        assert est.typicality_ is not None
+        reasons = est.typicality_.reasons(Encoded(encoded.rows[unlike], encoded.values[unlike]))
+        for place, because in zip(np.flatnonzero(unlike).tolist(), reasons, strict=True):
+            found[place] = Typicality(found[place].share, True, list(because))
+    return found

@@ -17,12 +17,13 @@ class LimitError(SurvtraceError):
 
 @dataclass(frozen=True)
 class Limits:
-    """Most subjects, bytes, and numbers in the answer to one request, and its seconds."""
+    """Most subjects, bytes, numbers in the answer, seconds, and times of one request."""
 
     rows: int = 10_000
     bytes: int = 10 * 2**20
-    numbers: int = 1_000_000
+    numbers: int = 500_000
     seconds: float = 30.0
+    times: int = 1_000
 
     def check(self, n_subjects: int, n_times: int, n_states: int) -> None:
         """Refuse a request whose answer would be too long.
@@ -38,6 +39,12 @@ Send them in parts.
             raise LimitError(
                 f"one request takes at most {self.rows} subjects; got {n_subjects}. "
                 "Send them in parts."
+            )
+        # Every member has a curve of its own at every time, however few numbers are sent back.
+        if n_times > self.times:
+            raise LimitError(
+                f"one request takes at most {self.times} times; got {n_times}. Ask for fewer: "
+                "between two times a curve hardly bends."
             )
         n_numbers = n_subjects * n_times * n_states
         if n_numbers > self.numbers:

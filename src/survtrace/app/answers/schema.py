@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from survtrace.app.answers.limits import Limits
 from survtrace.model_card import card_facts
 from survtrace.naming import card_events, names_of
 from survtrace.tables.covariates.covariate import Kind
@@ -83,6 +84,7 @@ class LimitsSchema:
     bytes: int
     numbers: int
     seconds: float
+    times: int
 
 
 @dataclass
@@ -98,6 +100,31 @@ class Schema:
     intervals: bool
     importance: bool
     limits: LimitsSchema
+
+
+def describe(
+    est: Fitted,
+    n_members: int,
+    limits: Limits,
+    *,
+    units: Mapping[str, str] | None = None,
+    time_unit: str = "",
+    name: str = "",
+    has_importance: bool = False,
+) -> Schema:
+    """Describe a fitted estimator; ``units`` and ``time_unit`` overrule those of the fit."""
+    names = names_of(est)
+    return Schema(
+        covariates=covariate_schemas(est, units),
+        causes=[str(cause) for cause in est.causes_],
+        cause_names=[names.cause(cause) for cause in est.causes_],
+        model=model_schema(est, name),
+        time=time_schema(est, time_unit),
+        members=n_members,
+        intervals=est.interval_ is not None,
+        importance=has_importance,
+        limits=LimitsSchema(**vars(limits)),
+    )
 
 
 def covariate_schemas(est: Fitted, units: Mapping[str, str] | None = None) -> list[CovariateSchema]:
@@ -134,6 +161,8 @@ def covariate_schemas(est: Fitted, units: Mapping[str, str] | None = None) -> li
             schema.levels = list(column.levels)
         if n_rows and name in n_missing:
             schema.missing = n_missing[name] / n_rows
+        if schema.missing == 1:  # nobody had a value: the middle of none is not 0
+            schema.typical = None
         schemas.append(schema)
     return schemas
 

@@ -159,7 +159,7 @@ def evaluate(
     """
     from survtrace import load
     from survtrace.evaluation import evaluate as score
-    from survtrace.evaluation.learned_rows import warn_of_interrupted
+    from survtrace.model_card import warn_of_interrupted
 
     points = None if horizons is None else read_numbers(horizons, "--horizons")
     landmarks = None if landmark is None else read_numbers(landmark, "--landmark")
@@ -205,8 +205,8 @@ def explain(
     import pandas as pd
 
     from survtrace import load
-    from survtrace.evaluation.learned_rows import warn_of_interrupted
     from survtrace.explain import covariate_relevance, faithfulness, permutation_importance
+    from survtrace.model_card import warn_of_interrupted
     from survtrace.tables.files.chunks import write_chunks
     from survtrace.tables.landmarks import after_landmark
     from survtrace.tables.outcome import pairing
@@ -266,7 +266,7 @@ def report(
 ) -> None:
     """Write a page on how a model does on subjects it has not seen; it opens offline and prints."""
     from survtrace import load
-    from survtrace.evaluation.learned_rows import warn_of_interrupted
+    from survtrace.model_card import warn_of_interrupted
     from survtrace.report import write_report
 
     require_free(out, force=force, inputs=[table, model, train])
@@ -291,11 +291,27 @@ def serve(
         Path | None, typer.Option(help="Table that explain --out wrote, shown on the page.")
     ] = None,
     time_unit: Annotated[str, typer.Option(help="Unit of durations, such as months.")] = "",
+    workers: Annotated[int, typer.Option(min=1, help="Processes that answer.")] = 1,
+    log: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="File to add a line to for each request, - for standard error."
+        ),
+    ] = None,
 ) -> None:
     """Open the model in a browser: a page and an API, for this machine only unless told so."""
     from survtrace.app import serve as run
 
-    run(model, host=host, port=port, token=token, importance=importance, time_unit=time_unit)
+    run(
+        model,
+        host=host,
+        port=port,
+        token=token,
+        importance=importance,
+        time_unit=time_unit,
+        workers=workers,
+        log=log,
+    )
 
 
 def _warn_of_late_start(first: float, after: str | None) -> None:

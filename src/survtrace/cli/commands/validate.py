@@ -89,7 +89,7 @@ def validate(
     model card, and a checklist filled from what is known that names what is not.
     """
     from survtrace import load
-    from survtrace.evaluation.learned_rows import warn_of_interrupted
+    from survtrace.model_card import warn_of_interrupted
     from survtrace.report import write_validation
 
     require_free(out, force=force, inputs=[table, model])

@@ -158,6 +158,16 @@ class Encoding:
         return np.flatnonzero([isinstance(column, Scale) for column in self.columns])
 
     @cached_property
+    def is_categorical(self) -> NDArray[np.bool_]:
+        """Tell of each covariate whether it is categorical."""
+        return np.array([isinstance(column, Categories) for column in self.columns], dtype=np.bool_)
+
+    @cached_property
+    def missing_rows(self) -> NDArray[np.int64]:
+        """Return the rows of the missing values of numerical covariates."""
+        return self.first_rows[self.numerical] + MISSING
+
+    @cached_property
     def _mean_and_deviation(self) -> NDArray[np.float64]:
         scales = [column for column in self.columns if isinstance(column, Scale)]
         return np.array([[each.mean, each.deviation] for each in scales]).reshape(-1, 2).T

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +27,8 @@ def warn_of_far_values(encoding: Encoding, encoded: Encoded, run: Run = one_by_o
     the parts of a large table in threads.
     """
     first_rows = encoding.first_rows.tolist()  # those of missing values
-    scales = [
-        (j, first_rows[j], column, _bounds(column))
-        for j, column in enumerate(encoding.columns)
-        if isinstance(column, Scale) and column.high > column.low and column.deviation > 0
-    ]
-    if not _is_any_outside(encoded, scales):
+    scales = [(j, first_rows[j], column, _bounds(column)) for j, column in _scales(encoding)]
+    if not scales or not is_any_outside(encoded, innermost_bounds(encoding)):
         return
     blocks = row_blocks(len(encoded.rows))
     counts = np.zeros((len(blocks), len(scales), 1 + len(MARGINS)), dtype=np.int64)
@@ -65,16 +61,36 @@ def warn_of_far_values(encoding: Encoding, encoded: Encoded, run: Run = one_by_o
         )
 
 
-def _is_any_outside(encoded: Encoded, scales: list[Any]) -> bool:
-    """Check whether any value lies outside the innermost bounds; of few rows, in one step.
+class Bounds(NamedTuple):
+    """Places of numerical covariates, and the standardised values that lie just outside."""
 
-    A table with many rows nearly always has some.
-    """
-    if len(encoded.rows) > FEW_ROWS or not scales:
-        return bool(scales)
-    values = encoded.values[:, [j for j, *_ in scales]]
-    low, high = np.array([bounds[0] for *_, bounds in scales]).T
-    return bool(((values < low) | (values > high)).any())
+    places: NDArray[np.intp]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+def innermost_bounds(encoding: Encoding) -> Bounds:
+    """Collect the bounds without a margin of all covariates, to look at few rows in one step."""
+    scales = _scales(encoding)
+    bounds = np.array([_bounds(column)[0] for _, column in scales]).reshape(-1, 2)
+    return Bounds(np.array([j for j, _ in scales], dtype=np.intp), *bounds.T)
+
+
+def is_any_outside(encoded: Encoded, bounds: Bounds) -> bool:
+    """Check whether a value lies outside; a table with many rows nearly always has some."""
+    if len(encoded.rows) > FEW_ROWS:
+        return True
+    values = encoded.values.take(bounds.places, axis=1)
+    return bool(((values < bounds.low) | (values > bounds.high)).any())
+
+
+def _scales(encoding: Encoding) -> list[tuple[int, Scale]]:
+    """List the numerical covariates of which a value can be far from the others."""
+    return [
+        (j, column)
+        for j, column in enumerate(encoding.columns)
+        if isinstance(column, Scale) and column.high > column.low and column.deviation > 0
+    ]
 
 
 def _count_beyond(

@@ -55,19 +55,20 @@ class NormalScores:
 
     def read(self, encoding: Encoding, encoded: Encoded) -> Scores:
         """Look up the scores of some subjects."""
-        rarity, bins = self.rarity[encoded.rows], self.bins[encoded.rows]
+        rarity, bins = self.rarity.take(encoded.rows), self.bins.take(encoded.rows)
         normal = np.full(encoded.rows.shape, np.nan)
         numbers = encoding.numerical
         if not len(numbers):
             return Scores(normal, rarity, bins)
         # All numbers at once: of one subject, each step takes as long as for many.
-        found = np.empty((len(normal), len(numbers)))
+        found, values = np.empty((len(normal), len(numbers))), encoded.values.T
         for k, j in enumerate(numbers.tolist()):
-            found[:, k] = np.interp(encoded.values[:, j], self.knots[k], self.scores[k])
-        present = encoded.rows[:, numbers] != encoding.first_rows[numbers] + MISSING
-        normal[:, numbers] = np.where(present, found, np.nan)
-        rarity[:, numbers] = np.where(present, np.abs(found), 0.0)
-        bins[:, numbers] = np.where(present, np.searchsorted(self.edges, found), NO_BIN)
+            found[:, k] = np.interp(values[j], self.knots[k], self.scores[k])
+        alone, bin_of = np.abs(found), self.edges.searchsorted(found)
+        missing = encoded.rows.take(numbers, axis=1) == encoding.missing_rows
+        if missing.any():
+            found[missing], alone[missing], bin_of[missing] = np.nan, 0.0, NO_BIN
+        normal[:, numbers], rarity[:, numbers], bins[:, numbers] = found, alone, bin_of
         return Scores(normal, rarity, bins)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +40,14 @@ class Residuals:
         Residuals of what is missing are 0.
         """
         values, missing = self.standardise(encoding, encoded, scores)
-        residuals: Array = (values @ self.precision) / np.sqrt(np.diagonal(self.precision))
+        residuals: Array = (values @ self.precision) / self.root
         residuals[missing] = 0.0
         return residuals
+
+    @cached_property
+    def root(self) -> Array:
+        """Return the root of the precision of each dimension."""
+        return np.sqrt(np.diagonal(self.precision))
 
     def standardise(
         self, encoding: Encoding, encoded: Encoded, scores: Scores
@@ -106,15 +112,14 @@ def _centred(
     scores: Scores,
 ) -> Array:
     """Compute each dimension of some subjects, NaN where missing."""
-    values: Array = scores.normal[:, column]
-    is_number = np.zeros(len(encoding.columns), dtype=np.bool_)
-    is_number[encoding.numerical] = True
-    of_level = np.flatnonzero(~is_number[column])
+    values: Array = scores.normal.take(column, axis=1)
+    of_level = encoding.is_categorical.take(column).nonzero()[0]
     if len(of_level):
-        j = column[of_level]
-        rows = encoded.rows[:, j]
-        known = rows >= encoding.first_rows[j] + Categories.n_silent
-        values[:, of_level] = np.where(known, (rows == row[of_level]) - centre[of_level], np.nan)
+        j = column.take(of_level)
+        rows = encoded.rows.take(j, axis=1)
+        indicator = (rows == row.take(of_level)) - centre.take(of_level)
+        indicator[rows < encoding.first_rows.take(j) + Categories.n_silent] = np.nan
+        values[:, of_level] = indicator
     return values
 
 

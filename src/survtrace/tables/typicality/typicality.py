@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from survtrace.tables.covariates.encoding import Encoded, Encoding
 from survtrace.tables.tasks import MANY_ROWS, Run, one_by_one, row_blocks
 from survtrace.tables.typicality.normal_scores import NormalScores, Scores, learn_normal_scores
+from survtrace.tables.typicality.one_subject import OneSubject
 from survtrace.tables.typicality.pair_tables import (
     PairTables,
     count_pairs,
@@ -94,6 +96,9 @@ class Typicality:
 
         ``run`` may run the parts of a large table in threads.
         """
+        if len(encoded.rows) == 1:
+            row, values = encoded.rows[0].tolist(), encoded.values[0].tolist()
+            return np.array([self._one_subject.share(row, values)])
         blocks, found = row_blocks(len(encoded.rows)), np.empty(len(encoded.rows))
 
         def judge(k: int) -> None:
@@ -104,6 +109,10 @@ class Typicality:
         run = run if len(encoded.rows) > MANY_ROWS else one_by_one
         run(judge, len(blocks))
         return found
+
+    @cached_property
+    def _one_subject(self) -> OneSubject:
+        return OneSubject(self)
 
     def reasons(self, encoded: Encoded) -> list[tuple[str, ...]]:
         """Name the one or two covariates that make each subject as unusual as it is.
@@ -133,9 +142,9 @@ class Typicality:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return all that was learned, for a file."""
         learned = {
-            f"{part}.{name}": array
-            for part in PARTS
-            for name, array in vars(getattr(self, part)).items()
+            f"{part}.{each.name}": getattr(getattr(self, part), each.name)
+            for part, kind in PARTS.items()
+            for each in fields(kind)
         }
         return {**learned, "reference": self.reference, "n_subjects": np.array(self.n_subjects)}
 
@@ -229,7 +238,7 @@ def _measures(read: Scores, residuals: Array, surprise: Array) -> Measures:
 def _levels(reference: Array, measures: Measures) -> Array:
     """Minus the log share that reaches each measure, shape (measure, subject)."""
     pairs = zip(reference, measures, strict=True)
-    return np.stack([minus_log_share(knots, measure) for knots, measure in pairs])
+    return np.array([minus_log_share(knots, measure) for knots, measure in pairs])
 
 
 def _joined(reference: Array, measures: Measures) -> Array:

@@ -1,0 +1,4 @@
+library(testthat)
+library(survtrace)
+
+test_check("survtrace")
