@@ -33,6 +33,7 @@ from survtrace.errors import SurvtraceError, lacks_memory
 
 DEBUG = "SURVTRACE_DEBUG"
 USERS_MISTAKE, OUR_MISTAKE, INTERRUPTED, TERMINATED = 2, 1, 130, 143
+INTERRUPTION = "interrupted; what was not finished is not written."
 
 app = typer.Typer(
     name="survtrace",
@@ -92,9 +93,12 @@ def main() -> None:
         with warnings.catch_warnings():
             warnings.showwarning = screen.warn_once()
             app()
+    except KeyboardInterrupt:
+        screen.say(INTERRUPTION)
+        sys.exit(INTERRUPTED)
     except SystemExit as ended:
         if _is_interrupt(ended.__context__):
-            screen.say("interrupted; what was not finished is not written.")
+            screen.say(INTERRUPTION)
         raise
     except Exception as error:
         if os.environ.get(DEBUG):
