@@ -6,7 +6,7 @@ BIN := .venv/bin
 FAST := $(addprefix tests/,laws losses network metrics inspection inference/test_curves.py inference/test_predictor.py test_bad_input.py \
 	test_golden_fit.py test_naming.py test_persistence.py test_scikit_learn.py test_settings.py cli/commands/test_describe.py)
 
-.PHONY: demo check fast test oldest mutants lint format docs study benchmarks r-check r-score clean
+.PHONY: demo check fast test oldest mutants coverage licences sbom lint format docs study benchmarks r-check r-score clean
 
 demo: .venv/.demo
 	$(BIN)/survtrace demo --out demo
@@ -26,6 +26,15 @@ test: .venv/.installed
 
 oldest: .venv-oldest/.installed
 	.venv-oldest/bin/pytest -n 2 $(FAST)
+
+coverage: .venv/.installed
+	$(BIN)/pytest -n 2 --dist loadgroup --cov --cov-report=term:skip-covered --cov-report=json:benchmarks/results/coverage.json
+
+licences: .venv/.installed
+	$(BIN)/python docs/licences.py
+
+sbom: .venv/.installed
+	$(BIN)/python docs/sbom.py dist/sbom.json
 
 mutants: .venv/.installed
 	$(BIN)/python benchmarks/mutants.py
@@ -60,6 +69,8 @@ benchmarks: .venv/.installed
 	$(BIN)/python benchmarks/larger_than_memory.py
 	$(BIN)/python benchmarks/serve_load.py
 	$(BIN)/python benchmarks/portable.py
+	$(BIN)/python benchmarks/calculator.py
+	$(BIN)/python benchmarks/onnx_file.py
 	$(BIN)/python benchmarks/ray_workers.py
 	$(BIN)/python benchmarks/threads.py
 	$(BIN)/python benchmarks/cold_start.py

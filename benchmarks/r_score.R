@@ -1,10 +1,10 @@
-# Scores of survtrace beside cause-specific Cox and Fine-Gray models of riskRegression, by its Score().
+# Scores of survtrace beside the cause-specific Cox and Fine-Gray models of riskRegression.
 #
-# mgus2 of the survival package, both causes, splits of two thirds and one third, horizons of 5, 10 and 15
-# years. Run with the R package installed (`make r-score` does all of it):
+# mgus2 of the survival package, both causes, splits of two thirds and one third, horizons of 5, 10
+# and 15 years, riskRegression::Score(). Run with the R package installed (`make r-score`):
 #   Rscript benchmarks/r_score.R [splits] [out.csv]
-# Missing values: ours learns from them; the others, which cannot, get the median of the training rows
-# and an indicator, and so learn from the same rows. All are scored on the same rows.
+# Missing values: ours learns from them; the others, which cannot, get the median of the training
+# rows, and an indicator where ten are missing. All learn from and are scored on the same rows.
 
 suppressPackageStartupMessages({
   library(survtrace)

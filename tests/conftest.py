@@ -239,7 +239,7 @@ def enter_late():
 @pytest.fixture
 def kernels_run(monkeypatch):
     """Says how often kernels ran: ``trained`` counts gradients, ``predicted`` logits."""
-    from survtrace.ops import cpu
+    from survtrace.ops.cpu import operations as cpu
 
     seen = SimpleNamespace(trained=0, predicted=0)
 

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "docs" / "index.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
 PACKAGES = (
     *("", ".app", ".baselines", ".conformal", ".datasets", ".distributed"),
-    *(".explain", ".metrics", ".plots", ".portable", ".report"),
+    *(".explain", ".export", ".metrics", ".plots", ".portable", ".report"),
 )
 SHOWN = re.compile(r"^survtrace (?:(?:serve|benchmark) .*|.* --ray.*)$", re.MULTILINE)
 with_the_site = pytest.mark.xdist_group("site")  # in one process, which builds it once

@@ -51,8 +51,8 @@ write_files <- function(files, folder) {
 #' [readRDS()] are simpler, and keep the formula.
 #'
 #' A folder holds the names of covariates, not the formula. A fit with `log(age)` has a
-#' covariate of that name: read from a folder, it needs a column `log(age)` in `newdata`, or the right
-#' side of the formula again, as `formula`. No code of a folder is run.
+#' covariate of that name: read from a folder, it needs a column `log(age)` in `newdata`, or the
+#' right side of the formula again, as `formula`. No code of a folder is run.
 #'
 #' @param fit A fit of [survtrace()].
 #' @param folder Path of the folder.
@@ -71,13 +71,10 @@ survtrace_save <- function(fit, folder, overwrite = FALSE) {
   require_fit(fit, call)
   folder <- path.expand(folder)
   if (file.exists(folder)) {
-    ours <- dir.exists(folder) && setequal(list.files(folder, all.files = TRUE, no.. = TRUE), names(fit$files))
+    ours <- setequal(list.files(folder, all.files = TRUE, no.. = TRUE), names(fit$files))
+    way <- if (ours) "Replace it by overwrite = TRUE" else "It holds no saved model"
     if (!overwrite || !ours) {
-      abort("file", folder, " exists. ",
-        if (ours) "Replace it by overwrite = TRUE, or choose" else "It holds no saved model: choose",
-        " another path.",
-        call = call
-      )
+      abort("file", folder, " exists. ", way, "; or choose another path.", call = call)
     }
   }
   write_files(fit$files, folder)

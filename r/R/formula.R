@@ -41,10 +41,8 @@ require_main_terms <- function(terms, call) {
   if (length(attr(terms, "term.labels")) == 0) {
     abort("data", "the formula names no covariate.", call = call)
   }
-  special <- grep("^(strata|cluster|tt|frailty|offset|pspline|ridge)\\(", rownames(attr(terms, "factors")),
-    value = TRUE
-  )
-  if (length(special) || !is.null(attr(terms, "offset"))) {
+  special <- grepl("^(strata|cluster|tt|frailty|pspline|ridge)\\(", attr(terms, "term.labels"))
+  if (any(special) || !is.null(attr(terms, "offset"))) {
     abort("data", "offset(), strata(), cluster() and the like have no meaning here; leave them ",
       "out. Subjects with several rows are named by id =.",
       call = call
@@ -62,9 +60,9 @@ require_distinct <- function(data, used, call) {
   }
 }
 
-# The right side alone, for predictions. It keeps what it uses beside columns of the data (constants,
-# functions of the user), and nothing else: the environment of a call may hold gigabytes, which
-# saveRDS() would write.
+# The right side alone, for predictions. It keeps what it uses beside columns of the data
+# (constants, functions of the user), and nothing else: the environment of a call may hold
+# gigabytes, which saveRDS() would write.
 right_side <- function(terms, columns) {
   terms <- stats::delete.response(terms)
   used <- setdiff(all.names(terms), columns)
@@ -94,7 +92,8 @@ open_newdata <- function(object, newdata, call) {
   needed <- if (is.null(object$terms)) object$covariates else object$used
   absent <- setdiff(needed, names(newdata))
   if (length(absent)) {
-    abort("data", "newdata lacks ", quoted(absent), ", which the fit used. What is not known is NA.",
+    abort("data", "newdata lacks ", quoted(absent),
+      ", which the fit used. What is not known is NA.",
       call = call
     )
   }

@@ -1,37 +1,41 @@
 #' Fit a transformer for survival and competing events
 #'
-#' Learns the hazard of each competing cause over time from a data frame. Factors stay factors and `NA` stays
-#' missing: neither has to be coded or filled in. Curves are coherent by construction: the event-free
-#' probability and the incidences of all causes sum to 1.
+#' Learns the hazard of each competing cause over time from a data frame. Factors stay factors and
+#' `NA` stays missing: neither has to be coded or filled in. Curves are coherent by construction:
+#' the event-free probability and the incidences of all causes sum to 1.
 #'
-#' @param formula `Surv(time, status) ~ .`, or covariates by name, also with functions such as `log(age)` or `splines::ns(age, 3)`,
-#'   which predictions evaluate again. A factor `status` means competing causes; its first
-#'   level is censored. `Surv(start, stop, status)` has delayed entry, or rows for stretches of
-#'   time with `id`; `prodlim::Hist()` works, too. Interactions are learned and not written.
+#' @param formula `Surv(time, status) ~ .`, or covariates by name, also with functions such as
+#'   `log(age)` or `splines::ns(age, 3)`, which predictions evaluate again. A factor `status` means
+#'   competing causes; its first level is censored. `Surv(start, stop, status)` has delayed entry,
+#'   or rows for stretches of time with `id`; `prodlim::Hist()` works, too. Interactions are
+#'   learned and not written.
 #' @param data A data frame. With `.` its columns except those of the left side, `id` and
 #'   `weights` are covariates.
 #' @param ... Settings of the Python estimator by name, such as `n_members = 4`, `max_epochs = 50`,
-#'   `time_unit = "months"`, `random_state = 1`, `verbose = TRUE`; all are in `settings` of the result.
+#'   `time_unit = "months"`, `random_state = 1`, `verbose = TRUE`; all are in `settings` of the
+#'   result.
 #' @param id The subject of each row, a column of `data`, where subjects have several rows.
 #' @param weights Weight of each subject in every loss, a column of `data`.
 #' @param subset An expression of columns that says which rows to use.
 #' @param na.action What to do with missing values: by default they stay and are learned from.
 #'   Time and status must be known.
-#' @return An object of class `survtrace` for [predict()][predict.survtrace], [plot()][plot.survtrace], [summary()] and
-#'   [saveRDS()]. `causes`, `time_grid`, `covariates`, `settings` and `history` (losses of each
-#'   epoch) can be looked at.
+#' @return An object of class `survtrace` for [predict()][predict.survtrace],
+#'   [plot()][plot.survtrace], [summary()][summary.survtrace] and [saveRDS()]. `causes`,
+#'   `time_grid`, `covariates`, `settings` and `history` (losses of each epoch) can be looked at.
 #'
 #' @details
 #' The seed is drawn from R's unless `random_state` is given: [set.seed()] makes a fit repeatable.
 #'
 #' Errors have the class `survtrace_error` and one of `survtrace_data_error`,
-#' `survtrace_setting_error`, `survtrace_saved_file_error`, `survtrace_training_error`, `survtrace_file_error` and
-#' `survtrace_python_error`; warnings have `survtrace_warning`. Rows they name count from 1 among the rows used.
+#' `survtrace_setting_error`, `survtrace_saved_file_error`, `survtrace_training_error`,
+#' `survtrace_file_error` and `survtrace_python_error`; warnings have `survtrace_warning`. Rows they
+#' name count from 1 among the rows used.
 #'
 #' @examplesIf survtrace_available()
 #' mgus2 <- survival::mgus2
 #' mgus2$time <- with(mgus2, ifelse(pstat == 1, ptime, futime))
-#' mgus2$event <- with(mgus2, factor(ifelse(pstat == 1, 1, 2 * death), 0:2, c("censored", "pcm", "death")))
+#' status <- with(mgus2, ifelse(pstat == 1, 1, 2 * death))
+#' mgus2$event <- factor(status, 0:2, c("censored", "pcm", "death"))
 #' fit <- survtrace(
 #'   Surv(time, event) ~ age + sex + hgb + creat + mspike, mgus2,
 #'   subset = time > 0, time_unit = "months",
@@ -78,7 +82,7 @@ covariates <- function(frame) {
 #' Bring a fit to another place
 #'
 #' Updates the fit by rows of another hospital or time: the level of the hazards, their spread, or
-#' the network, as far as rows that were held out bear it out. Time grid, covariates and causes stay.
+#' the network, as far as held-out rows bear it out. Time grid, covariates and causes stay.
 #'
 #' @param fit A fit of [survtrace()].
 #' @param data Rows of the new place.
@@ -88,17 +92,20 @@ covariates <- function(frame) {
 #' @return A new fit; `updates` says what was done. It has no intervals.
 #' @examplesIf survtrace_available()
 #' lung <- survival::lung
-#' fit <- survtrace(Surv(time, status) ~ age + sex, lung[1:150, ], n_members = 1, max_epochs = 2)
+#' fit <- survtrace(Surv(time, status) ~ age, lung[1:150, ], n_members = 1, max_epochs = 2)
 #' survtrace_update(fit, lung[151:228, ], how = "level")$updates
 #' @export
-survtrace_update <- function(fit, data, how = "auto", id = NULL, subset = NULL, formula = fit$formula) {
+survtrace_update <- function(fit, data, how = "auto", id = NULL, subset = NULL,
+                             formula = fit$formula) {
   call <- match.call()
   require_fit(fit, call)
   require_formula(formula, call)
   if (missing(formula)) { # its constants are known, and the variables of the caller for subset
     environment(formula) <- list2env(as.list(environment(formula)), parent = parent.frame())
   }
-  rows <- open_formula(formula, data, substitute(id), NULL, substitute(subset), stats::na.pass, call)
+  rows <- open_formula(
+    formula, data, substitute(id), NULL, substitute(subset), stats::na.pass, call
+  )
   outcome <- read_outcome(stats::model.response(rows$frame), call)
   folders <- c(write_files(fit$files, tempfile("survtrace-")), tempfile("survtrace-"))
   on.exit(unlink(folders, recursive = TRUE))
@@ -111,12 +118,17 @@ survtrace_update <- function(fit, data, how = "auto", id = NULL, subset = NULL, 
 # Settings as Python has them: whole numbers are integers, vectors lists, names those of a dict.
 python_settings <- function(given, call) {
   if (length(given) && (is.null(names(given)) || any(names(given) == ""))) {
-    abort("setting", "settings are given by name, such as n_members = 4; one has no name.", call = call)
+    abort("setting", "settings are given by name, such as n_members = 4; one has no name.",
+      call = call
+    )
   }
   if (is.numeric(given$categorical)) {
-    abort("setting", "categorical takes names of columns; or make the columns factors.", call = call)
+    abort("setting", "categorical takes names of columns; or make the columns factors.",
+      call = call
+    )
   }
-  settings <- utils::modifyList(list(verbose = FALSE, random_state = draw_seed()), given, keep.null = TRUE)
+  usual <- list(verbose = FALSE, random_state = draw_seed())
+  settings <- utils::modifyList(usual, given, keep.null = TRUE)
   lists <- intersect(names(settings), c("categorical", "time_grid"))
   settings[lists] <- lapply(settings[lists], function(x) if (!is.null(x)) as.list(x))
   lapply(settings, python_value)

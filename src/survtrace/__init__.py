@@ -65,9 +65,12 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     """Import what needs torch when it is first asked for: the command answers at once."""
     if name == "__version__":  # reading it takes longer than all else here
-        from importlib.metadata import version
+        from importlib.metadata import PackageNotFoundError, version
 
-        return version("survtrace")
+        try:
+            return version("survtrace")
+        except PackageNotFoundError:  # the small distribution of packages/portable
+            return version("survtrace-portable")
     if name not in ON_DEMAND:
         raise AttributeError(f"module 'survtrace' has no attribute {name!r}")
     return getattr(import_module(ON_DEMAND[name]), name)

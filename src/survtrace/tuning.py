@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import Progress
 from sklearn.model_selection import KFold
 
-from survtrace.errors import SettingError
+from survtrace.errors import SettingError, require
 from survtrace.estimator import SurvTRACE, require_whole_fit
 from survtrace.files import own_errors, replacing
 from survtrace.folder_lock import only_writer
@@ -86,6 +86,7 @@ def tune(
     fixed
         Settings held fixed, such as ``{"n_members": 1, "categorical": [...]}``.
     """
+    require("optuna", "tune", "a search needs")  # before a folder is made
     with only_writer(Path(folder)), own_errors(Path(folder, TRIALS)):
         _mend(Path(folder, TRIALS))
         return _search(X, y, folder, space, n_trials, n_folds, fixed or {}, random_state)
@@ -102,8 +103,7 @@ def _search(
     random_state: int,
 ) -> dict[str, Any]:
     """Try settings until so many trials are done, and keep the best."""
-    import optuna
-
+    optuna = require("optuna", "tune", "a search needs")
     study, folds = open_study(folder, space, random_state), inner_folds(y, n_folds, random_state)
 
     def objective(trial: Any) -> float:
@@ -128,16 +128,16 @@ def _search(
 
 def open_study(folder: str | Path, space: str, random_state: int) -> Any:
     """The search in a folder, begun or to be gone on with."""
-    import optuna
-    from optuna.storages.journal import JournalFileBackend
-
+    optuna = require("optuna", "tune", "a search needs")
     if space not in SPACES:
         raise SettingError(f"space must be one of {sorted(SPACES)}; got {space!r}.")
     Path(folder).mkdir(parents=True, exist_ok=True)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna.create_study(
         study_name=space,
-        storage=optuna.storages.JournalStorage(JournalFileBackend(str(Path(folder, TRIALS)))),
+        storage=optuna.storages.JournalStorage(
+            optuna.storages.journal.JournalFileBackend(str(Path(folder, TRIALS)))
+        ),
         load_if_exists=True,
         sampler=optuna.samplers.TPESampler(seed=random_state),
         pruner=optuna.pruners.MedianPruner(n_startup_trials=5),

@@ -12,11 +12,12 @@ import pandas as pd
 import pytest
 
 pytest.importorskip("fastapi", reason="the app needs the extra: pip install 'survtrace[app]'")
-uvicorn = pytest.importorskip("uvicorn")
+pytest.importorskip("uvicorn")
 TestClient = pytest.importorskip("fastapi.testclient").TestClient
 
 from survtrace import SurvTRACE  # noqa: E402
 from survtrace.app import create_app  # noqa: E402
+from survtrace.app.service.server import Server  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -60,7 +61,7 @@ def running(app):
     """The address of a server that runs in a thread, on a free port of this machine."""
     with socket.socket() as door:
         door.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+        server = Server(app)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [door]}, daemon=True)
         thread.start()
         while not server.started:

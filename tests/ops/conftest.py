@@ -24,7 +24,7 @@ def kernels(request):
     """The kernels of one kind."""
     if request.param == "cuda":
         return request.getfixturevalue("cuda_kernels")
-    from survtrace.ops import cpu
+    from survtrace.ops.cpu import operations as cpu
 
     return cpu
 

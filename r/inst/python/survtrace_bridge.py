@@ -41,8 +41,6 @@ METHODS = {
     "incidence": "predict_cumulative_incidence",
     "survival": "predict_survival_function",
     "hazard": "predict_cumulative_hazard_function",
-    "quantile": "predict_quantile",
-    "rmst": "predict_rmst",
 }
 
 
@@ -138,11 +136,11 @@ def predict(model: Any, columns: Columns, kind: str, asked: Mapping[str, Any]) -
         return packed(model.predict_quantile(rows, numbers(asked["q"]), **known))
     known["extrapolate"] = asked["extrapolate"]
     times = numbers(asked["times"])
-    if kind == "rmst":
-        each = [model.predict_rmst(rows, time, **known) for time in times]
-        return packed(np.stack(each, axis=1))
     if asked["times_by_row"]:
         times = times.reshape(-1, asked["times_by_row"])
+    if kind == "rmst":
+        each = [model.predict_rmst(rows, time, **known) for time in times.T]
+        return packed(np.stack(each, axis=1))
     place = asked["cause"]
     cause = {} if place is None or kind == "survival" else {"cause": model.causes_[place]}
     found = [getattr(model, METHODS[kind])(rows, times, **cause, **known)]

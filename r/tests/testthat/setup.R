@@ -10,7 +10,8 @@ small <- function(...) {
 
 mgus2 <- survival::mgus2
 mgus2$time <- with(mgus2, ifelse(pstat == 1, ptime, futime))
-mgus2$event <- with(mgus2, factor(ifelse(pstat == 1, 1, 2 * death), 0:2, c("censored", "pcm", "death")))
+mgus2$event <- with(mgus2, ifelse(pstat == 1, 1, 2 * death))
+mgus2$event <- factor(mgus2$event, 0:2, c("censored", "pcm", "death"))
 mgus2 <- mgus2[1:300, ]
 
 fits <- new.env()

@@ -33,7 +33,10 @@ test_that("Python answers the same from the folder", {
   fit <- shared_fit()
   folder <- survtrace_save(fit, tempfile())
   python <- reticulate::import("survtrace.portable")$load(folder)
-  row <- list("age" = new$age[1], "sex" = as.character(new$sex[1]), "log(hgb)" = log(new$hgb[1]), "creat" = new$creat[1])
+  row <- list(
+    "age" = new$age[1], "sex" = as.character(new$sex[1]), "log(hgb)" = log(new$hgb[1]),
+    "creat" = new$creat[1]
+  )
   answer <- python$predict_survival_function(list(row), list(60))
   expect_equal(answer$tolist()[[1]][1], predict(fit, new[1, ], times = 60, type = "survival")[[1]])
 })
@@ -46,9 +49,10 @@ test_that("a folder is read with its formula, and not written over", {
   expect_error(survtrace_save(fit, tempdir(), overwrite = TRUE), "holds no saved model")
   again <- survtrace_load(folder, ~ age + sex + log(hgb) + creat)
   expect_identical(predict(again, new, times = 60), predict(fit, new, times = 60))
-  expect_error(survtrace_load(tempfile()), "no saved estimator", class = "survtrace_saved_file_error")
+  damaged <- "survtrace_saved_file_error"
+  expect_error(survtrace_load(tempfile()), "no saved estimator", class = damaged)
   writeBin(as.raw(0:9), file.path(folder, "tensors.safetensors"))
-  expect_error(survtrace_load(folder), class = "survtrace_saved_file_error")
+  expect_error(survtrace_load(folder), "damaged|not what was saved", class = damaged)
 })
 
 test_that("an update takes the rows of a new place", {

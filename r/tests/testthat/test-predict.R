@@ -41,7 +41,10 @@ test_that("every other kind of answer has a value for each row", {
   at_median <- diag(predict(fit, new, times = unname(median_time), type = "survival"))
   expect_equal(at_median, rep(0.8, 3), tolerance = 1e-6)
   expect_named(predict(fit, new, type = "risk"), row.names(new))
-  expect_true(all(predict(fit, new, type = "rmst", times = 60) <= 60))
+  rmst <- predict(fit, new, type = "rmst", times = c(60, 120))
+  expect_true(all(rmst[, 1] <= 60 & rmst[, 1] < rmst[, 2]))
+  own <- predict(fit, new, type = "rmst", times = cbind(c(60, 120, 60)))
+  expect_equal(own[, 1], c(rmst[1, 1], rmst[2, 2], rmst[3, 1]), ignore_attr = TRUE)
   expect_true(all(predict(fit, new, type = "typicality") <= 1))
   hazard <- predict(fit, new, times = 60, type = "hazard")
   expect_equal(exp(-rowSums(hazard)), predict(fit, new, times = 60, type = "survival")[, 1])
@@ -55,6 +58,7 @@ test_that("intervals hold the prediction", {
   wide <- predict(fit, new, times = c(60, 120), interval = TRUE, level = 0.99)
   expect_true(all(wide$lower <= found$lower))
   expect_error(predict(fit, new, type = "risk", interval = TRUE), "interval = TRUE is for")
+  expect_error(predict(fit, new, interval = "confidence"), "interval must be TRUE or FALSE")
 })
 
 test_that("survivors are conditioned on as the formula says", {
@@ -86,6 +90,7 @@ test_that("what newdata lacks, and questions that cannot be meant, are refused",
   refused("newdata is missing")
   refused("cause must be one of 'pcm', 'death'", newdata = new, cause = "relapse")
   refused("times must be numbers", newdata = new, times = "60")
+  refused("times must be numbers; got none", newdata = new, times = numeric())
   refused("zero or more; got -1", newdata = new, times = c(1, -1))
   refused("zero or more; got NA", newdata = new, times = 1, conditional_after = NA_real_)
   refused("one for each of the 3", newdata = new, times = 1, conditional_after = c(1, 2))

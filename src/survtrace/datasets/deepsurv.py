@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -53,8 +52,9 @@ def load_metabric() -> tuple[pd.DataFrame, pd.DataFrame]:
     >>> X.shape  # doctest: +SKIP
     (1904, 9)
     """
-    path = fetch(METABRIC_FILE, f"{UPSTREAM}metabric/{METABRIC_FILE}", METABRIC_SHA256)
-    return _read_cohort(path, METABRIC_COVARIATES, METABRIC_TREATMENTS)
+    return _read_cohort(
+        "metabric", METABRIC_FILE, METABRIC_SHA256, METABRIC_COVARIATES, METABRIC_TREATMENTS
+    )
 
 
 def load_support() -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -82,18 +82,24 @@ def load_support() -> tuple[pd.DataFrame, pd.DataFrame]:
     >>> X.shape  # doctest: +SKIP
     (8873, 14)
     """
-    path = fetch(SUPPORT_FILE, f"{UPSTREAM}support/{SUPPORT_FILE}", SUPPORT_SHA256)
-    return _read_cohort(path, ["age", *SUPPORT_HISTORY, *SUPPORT_MEASURES], SUPPORT_HISTORY)
+    return _read_cohort(
+        "support",
+        SUPPORT_FILE,
+        SUPPORT_SHA256,
+        ["age", *SUPPORT_HISTORY, *SUPPORT_MEASURES],
+        SUPPORT_HISTORY,
+    )
 
 
 def _read_cohort(
-    path: Path, covariates: Sequence[str], categorical: Sequence[str]
+    folder: str, name: str, sha256: str, covariates: Sequence[str], categorical: Sequence[str]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Name the columns; the published training rows come first, then the test rows."""
-    h5py = require("h5py", "datasets", f"{path.name} is an HDF5 file, and reading it needs")
-    with h5py.File(path, "r") as file:
+    # Before a download, which would be of no use without it.
+    h5py = require("h5py", "datasets", f"{name} is an HDF5 file, and reading it needs")
+    with h5py.File(fetch(name, f"{UPSTREAM}{folder}/{name}", sha256), "r") as file:
         x, duration, event = (
-            np.concatenate([file[part][name][()] for part in ("train", "test")]) for name in "xte"
+            np.concatenate([file[part][key][()] for part in ("train", "test")]) for key in "xte"
         )
     X = pd.DataFrame(x.astype(np.float64), columns=list(covariates))
     X = X.astype(dict.fromkeys(categorical, "int64")).astype(dict.fromkeys(categorical, "category"))

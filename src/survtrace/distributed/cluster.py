@@ -18,6 +18,7 @@ QUIET: dict[str, Any] = {
     "logging_level": "ERROR",
 }
 CONNECT_SECONDS = 10.0
+MANY = "many machines need"
 AT_START = {"RAY_USAGE_STATS_ENABLED": "0"}  # nothing leaves the machine
 
 
@@ -28,7 +29,7 @@ def cluster(n_cpus: int = 1, n_gpus: float = 0) -> Iterator[None]:
     A cluster runs where this process is connected already, where the variable RAY_ADDRESS says, or
     on this machine (``ray start``). Only what was started or connected here is ended here.
     """
-    ray = require("ray", "distributed", "many machines need")
+    ray = require("ray", "distributed", MANY)
     with _signal_handlers_restored():
         if ray.is_initialized():
             yield

@@ -9,9 +9,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from survtrace.distributed.cluster import cluster, require_workers
+from survtrace.distributed.cluster import MANY, cluster, require_workers
 from survtrace.distributed.spans import Workers, map_spans, spans_of
-from survtrace.errors import DataError
+from survtrace.errors import DataError, require
 from survtrace.estimator import SurvTRACE
 from survtrace.files import new_folder
 from survtrace.persistence import load
@@ -68,6 +68,7 @@ def predict_files(
     >>> predict_files("model", "everybody/", "chances/", [12, 60], n_workers=4)  # doctest: +SKIP
     5000000
     """
+    require("ray", "distributed", MANY)
     require_workers(n_workers, cpus_per_worker)
     est = model if isinstance(model, SurvTRACE) else load(model)
     more = [after] if isinstance(after, str) else []

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from survtrace import tuning
-from survtrace.distributed.cluster import cluster, environment, our_errors
+from survtrace.distributed.cluster import MANY, cluster, environment, our_errors
+from survtrace.errors import require
 
 QUIET = {"TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1", "RAY_AIR_NEW_OUTPUT": "0"}
 
@@ -52,6 +53,7 @@ def tune(
     --------
     >>> best = tune(X, y, "/shared/tuning", n_trials=100)  # doctest: +SKIP
     """
+    require("ray", "distributed", MANY)
     study = tuning.open_study(folder, space, random_state)
     missing = n_trials - tuning.count_done(study)
     if missing > 0:

@@ -13,6 +13,7 @@ the same whatever other times are asked.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from numbers import Real
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -63,26 +64,33 @@ class IntervalScale:
 
     def bounds(self, incidence: Array, std: Array, level: float) -> tuple[Array, Array]:
         """Both ends at the cuts, shape (subject, state, cut); of the first state, of any cause."""
-        floor, factor = np.array(self.floor), np.array(self.factor)[:, None]
-        inside = np.clip(incidence[..., 1:], TINY, 1 - TINY)
+        inside = np.minimum(np.maximum(incidence[..., 1:], TINY), 1 - TINY)
         hazard = -np.log1p(-inside)
         # The deviation on the scale of log hazards, by the slope of that scale.
         deviation = np.nan_to_num(std[..., 1:]) / (hazard * (1 - inside))
-        width = self._deviations(level)[:, None] * np.hypot(floor, factor * deviation)
-        low, high = (-np.expm1(-hazard * np.exp(sign * width)) for sign in (-1, 1))
-        low, high = (np.where(incidence[..., 1:] > 0, end, 0.0) for end in (low, high))
-        low, high = (np.maximum.accumulate(end, axis=-1) for end in (low, high))
-        start = np.zeros((*incidence.shape[:2], 1))
-        low, high = (np.concatenate([start, end], axis=-1) for end in (low, high))
-        return np.minimum(low, incidence), np.maximum(high, incidence)
+        floor, factor = self._floor_and_factor
+        width = self.deviations(level)[:, None] * np.hypot(floor, factor * deviation)
+        # Both ends at once: of one subject every step takes as long as of many numbers.
+        ends = np.zeros((2, *incidence.shape))
+        ends[..., 1:] = -np.expm1(-hazard * np.exp([-width, width]))
+        ends[..., 1:] *= incidence[..., 1:] > 0
+        np.maximum.accumulate(ends, axis=-1, out=ends)
+        return np.minimum(ends[0], incidence), np.maximum(ends[1], incidence)
 
-    def _deviations(self, level: float) -> Array:
-        """Deviations that cover a level: normal quantiles, times what was learned beside them."""
-        normal = NormalDist()
-        known = np.array([normal.inv_cdf((1 + each) / 2) for each in self.levels])
-        wanted = normal.inv_cdf((1 + float(level)) / 2)
-        ratios = np.asarray(self.quantiles) / known
+    def deviations(self, level: float) -> Array:
+        """Compute how many deviations cover a level: normal quantiles, times what was learned."""
+        known, ratios = self._known_and_ratios
+        wanted = NormalDist().inv_cdf((1 + float(level)) / 2)
         return np.array([wanted * np.interp(wanted, known, ratio) for ratio in ratios])
+
+    @cached_property
+    def _floor_and_factor(self) -> tuple[Array, Array]:
+        return np.array(self.floor), np.array(self.factor)[:, None]
+
+    @cached_property
+    def _known_and_ratios(self) -> tuple[Array, Array]:
+        known = np.array([NormalDist().inv_cdf((1 + each) / 2) for each in self.levels])
+        return known, np.asarray(self.quantiles) / known
 
 
 def between_cuts(
@@ -95,7 +103,8 @@ def between_cuts(
     incidence
         The prediction at the times, shape (subject, state, time).
     at_cuts, bound_at_cuts
-        The prediction and one end of its interval at the cuts, shape (subject, state, cut).
+        The prediction and one end of its interval at the cuts, shape (subject, state, cut); of
+        several ends there is another axis before these.
     cuts, times
         Shape (cut,), and (time,) or (subject, time).
 
@@ -106,14 +115,20 @@ def between_cuts(
     >>> between_cuts(incidence, at_cuts, high, np.array([0.0, 10.0, 20.0]), times).round(3)
     array([[[0.15, 0.45]]])
     """
-    interval = np.searchsorted(cuts[1:-1], times, side="left")
-    shape = (*at_cuts.shape[:2], times.shape[-1])
-    place = np.broadcast_to(interval if times.ndim == 1 else interval[:, None], shape)
-    start, end = (np.take_along_axis(at_cuts, place + k, axis=-1) for k in (0, 1))
-    low, high = (np.take_along_axis(bound_at_cuts, place + k, axis=-1) for k in (0, 1))
-    step = end - start
-    share = np.clip((incidence - start) / np.maximum(step, TINY), 0, 1)
-    return np.where(step > TINY, low + share * (high - low), low + (incidence - start))
+    interval = cuts[1:-1].searchsorted(times, side="left")
+
+    def pick(values: Array, k: int) -> Array:
+        if times.ndim == 1:
+            return values.take(interval + k, axis=-1)
+        shape = (*values.shape[:-1], times.shape[-1])
+        place = np.broadcast_to((interval + k)[:, None], shape)
+        return np.take_along_axis(values, place, axis=-1)
+
+    start, low = pick(at_cuts, 0), pick(bound_at_cuts, 0)
+    step = pick(at_cuts, 1) - start
+    share = np.minimum(np.maximum((incidence - start) / np.maximum(step, TINY), 0), 1)
+    rising = low + share * (pick(bound_at_cuts, 1) - low)
+    return np.where(step > TINY, rising, low + (incidence - start))
 
 
 def require_interval(
@@ -127,8 +142,7 @@ def require_interval(
             f"kind='survival' is the probability of no event of any cause; got cause={cause!r}. "
             "Leave one of them out."
         )
-    if not isinstance(level, Real) or not 0 < level < 1:
-        raise SettingError(f"level must be a number above 0 and below 1; got {level!r}.")
+    require_level(level)
     if scale is None:
         raise SettingError(
             "intervals need what a fit with intervals=True learns from a table in memory, with one "
@@ -136,6 +150,12 @@ def require_interval(
             "estimator has not learned it, or was updated. Fit it again."
         )
     return scale
+
+
+def require_level(level: float) -> None:
+    """Refuse what is no level of an interval."""
+    if not isinstance(level, Real) or not 0 < level < 1:
+        raise SettingError(f"level must be a number above 0 and below 1; got {level!r}.")
 
 
 def interval_ends(
@@ -167,8 +187,8 @@ def ends_of_states(
     n_cuts = len(cuts)
     incidence = np.concatenate([1 - mean[:, :1], mean[:, 1:]], axis=1)
     at_cuts, at_times = incidence[..., :n_cuts], incidence[..., n_cuts:]
-    bounds = scale.bounds(at_cuts, std[..., :n_cuts], level)
-    low, high = (between_cuts(at_times, at_cuts, end, cuts, points) for end in bounds)
-    for end in (low, high):  # any cause has struck at least as often as each of them
-        end[:, 0] = end[:, 1] if end.shape[1] == 2 else end.max(axis=1)
-    return low, high
+    bounds = np.stack(scale.bounds(at_cuts, std[..., :n_cuts], level))
+    ends = between_cuts(at_times, at_cuts, bounds, cuts, points)
+    # Any cause has struck at least as often as each of them.
+    ends[:, :, 0] = ends[:, :, 1] if ends.shape[2] == 2 else ends.max(axis=2)
+    return ends[0], ends[1]

@@ -118,9 +118,9 @@ def _kernels(device_type: str) -> ModuleType | str:
     """
     try:
         if device_type == "cpu":
-            from survtrace.ops import cpu
+            from survtrace.ops.cpu import operations
 
-            return cpu
+            return operations
         if device_type == "cuda":
             from survtrace.ops import cuda
             from survtrace.ops.cuda.probe import try_out

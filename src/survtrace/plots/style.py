@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from survtrace.errors import require
 from survtrace.naming import default_cause_name
 
 if TYPE_CHECKING:
@@ -89,8 +90,7 @@ def side_by_side(n: int) -> NDArray[np.float64]:
 def axes_or_new(ax: Axes | None, height: float = 4.8) -> Axes:
     """The axes given, or new ones; without the frame's upper and right side."""
     if ax is None:
-        import matplotlib.pyplot as plt
-
+        plt = require("matplotlib.pyplot", "plots", "figures need")
         _, ax = plt.subplots(figsize=(6.4, height), layout="constrained")
     ax.spines[["top", "right"]].set_visible(False)
     return ax

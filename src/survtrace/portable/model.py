@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from survtrace.inference.certainty_methods import CertaintyMethods
+from survtrace.portable.kernel import Kernel
 from survtrace.portable.network import build_network
 from survtrace.portable.predictor import Predictor
 from survtrace.saved_folder import WRONG_KIND, damaged, network_arrays, read_folder, restore
@@ -42,10 +43,11 @@ class PortableSurvTRACE(CertaintyMethods):
             restore(self, note, arrays)
             saved = network_arrays(arrays, note["shape"]["n_causes"])
             network = build_network(note["shape"], saved)
+            kernel = Kernel(note["shape"], saved)
         except WRONG_KIND as error:
             raise damaged(path, error) from None
         self._numpy_predictor = Predictor(
-            network, self.encoding_, self.time_grid_, self.typicality_
+            network, self.encoding_, self.time_grid_, self.typicality_, kernel
         )
 
     def _predictor(self) -> Any:

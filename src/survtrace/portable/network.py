@@ -100,11 +100,7 @@ class Network:
         """Count the members."""
         return len(self.table)
 
-    def hazards(self, rows: NDArray[np.int32], values: Floats) -> Array:
-        """Compute hazards, (member, subject, cause, interval), of (subject, token) as encoded."""
-        return self.hazards_of(self.logits(rows, values))
-
-    def hazards_of(self, logits: Floats) -> Array:
+    def hazards(self, logits: Floats) -> Array:
         """Turn logits into hazards, both (member, subject, cause, interval)."""
         hazards = np.logaddexp(0.0, logits.astype(np.float64))
         if self._has_power:
@@ -137,7 +133,7 @@ class Network:
         return tokens.reshape(shape[0], n * n_tokens, -1), shape
 
     def logits(self, rows: NDArray[np.int32], values: Floats) -> Floats:
-        """Compute logits of the causes, (member, subject, cause, interval)."""
+        """Compute logits of the causes, (member, subject, cause, interval), of encoded subjects."""
         embedded, shape = self._embed(rows, values)
         tokens = embedded
         for layer in self.layers:

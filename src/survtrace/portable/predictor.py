@@ -14,6 +14,7 @@ from survtrace.inference.curve_function import curve_functions
 from survtrace.inference.times import read_starts, require_row_each
 from survtrace.inference.unlike import require_typicality, warn_of_unlike
 from survtrace.portable import curves
+from survtrace.portable.kernel import Kernel
 from survtrace.portable.network import Network
 from survtrace.portable.plain_rows import PlainRows
 from survtrace.portable.rows import encode_rows
@@ -40,6 +41,7 @@ class Predictor:
     encoding: Encoding
     cuts: Array
     typicality: Typicality | None = None
+    kernel: Kernel | None = None
 
     def encode(self, X: Table, *, judge: bool = True) -> Encoded:
         """Encode rows; ``judge`` warns of values and subjects unlike those learned from."""
@@ -139,7 +141,13 @@ class Predictor:
         self, encoded: Encoded, subjects: slice, kind: str, at: curves.TimeIndex
     ) -> tuple[Array, Array | None]:
         """Compute each member's curves of some subjects, and its shares of their survivors."""
-        hazard = self.network.hazards(encoded.rows[subjects], encoded.values[subjects])
+        rows, values = encoded.rows[subjects], encoded.values[subjects]
+        logits = (
+            None if self.kernel is None else self.kernel.logits(rows, values, len(encoded.rows))
+        )
+        if logits is None:
+            logits = self.network.logits(rows, values)
+        hazard = self.network.hazards(logits)
         if not np.isfinite(hazard.sum()):
             finite = np.isfinite(hazard).all(axis=(0, 2, 3))
             raise not_finite(subjects.start + int(np.argmin(finite)))

@@ -1,10 +1,15 @@
 """Pages on a fitted estimator: collected, drawn, rendered; they open offline and print."""
 
-from survtrace.model_card import card_facts
-from survtrace.report.collected import Summary, collect
-from survtrace.report.page import render, write_report
-from survtrace.report.validated import ValidationSummary, collect_validation
-from survtrace.report.validation_page import write_validation
+from survtrace.errors import require
+
+for package in ("jinja2", "matplotlib"):  # before the modules below import them
+    require(package, "report", "a report needs")
+
+from survtrace.model_card import card_facts  # noqa: E402
+from survtrace.report.collected import Summary, collect  # noqa: E402
+from survtrace.report.page import render, write_report  # noqa: E402
+from survtrace.report.validated import ValidationSummary, collect_validation  # noqa: E402
+from survtrace.report.validation_page import write_validation  # noqa: E402
 
 __all__ = [
     "Summary",

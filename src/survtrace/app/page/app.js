@@ -9,7 +9,8 @@ import { patientForm, typicalPatient, unknownPatient } from "./form.js";
 import { access, ask, post, Refused } from "./server.js";
 
 const PATIENCE = 150;
-const state = { schema: null, horizon: 0, after: 0, ahead: 0, patients: {}, forms: {}, answer: null };
+// `refused` is what is wrong with the times that are typed; while it is there, nothing is predicted.
+const state = { schema: null, horizon: 0, after: 0, ahead: 0, refused: "", patients: {}, forms: {}, answer: null };
 
 function complain(words) {
   $("problem").hidden = !words;
@@ -130,14 +131,21 @@ const predict = heed(async () => {
   try {
     await update();
   } catch (error) {
-    $("explorer").classList.toggle("stale", error instanceof Refused);
+    if (error instanceof Refused) hideAnswer();
     throw error;
   }
 });
 
+// What was refused has no numbers: those of the question before must not be taken for its answer.
+function hideAnswer() {
+  $("explorer").classList.add("stale");
+  $("sheets").replaceChildren();
+}
+
 async function update() {
   const { patients, schema, forms } = state;
   forms.B?.compare(patients.A);
+  if (state.refused) throw new Refused(state.refused);
   for (const [letter, form] of Object.entries(forms)) {
     const complaint = form.unreadable()
       || (asksNow(schema) && complaintOfNow(schema, patients[letter][NOW]));
@@ -165,54 +173,43 @@ const score = heed(async () => {
 
 // --- Events -------------------------------------------------------------------------------
 
-function read(time) {
-  const { schema } = state, { start, end } = schema.time;
+// Takes the times that are typed into the state; words that say what is wrong with them, if anything.
+function readTimes() {
+  const { schema } = state, { start, end } = schema.time, time = $("horizon").valueAsNumber;
   if (asksNow(schema)) {
-    if (!(time > 0 && time <= end - start)) {
-      complain(`How far to look ahead must lie between 0 and ${when(schema, end - start)}.`);
-      return;
-    }
+    if (!(time > 0 && time <= end - start)) return `How far to look ahead must lie between 0 and ${when(schema, end - start)}.`;
     state.ahead = time;
-    later();
-    return;
+    return "";
   }
-  if (!Number.isFinite(time) || time < 0 || time > end) {
-    complain(`The time must lie between 0 and ${when(schema, end)}.`);
-    return;
+  const after = $("after").value === "" && !$("after").validity.badInput ? 0 : $("after").valueAsNumber;
+  if (!(time > 0 && time <= end)) return `The time must be more than 0 and at most ${when(schema, end)}.`;
+  if (!(after >= 0 && after < time)) {
+    return `The time until which a patient is event-free must lie between 0 and the time read off, ${when(schema, time)}.`;
   }
-  if (time <= state.after) {
-    complain(`The time must lie after ${when(schema, state.after)}, until which the patient is event-free.`);
-    return;
-  }
-  state.horizon = time;
-  later();
+  Object.assign(state, { horizon: time, after });
+  return "";
 }
 
-function readAfter(time) {
-  const last = state.horizon;
-  if (!Number.isFinite(time) || time < 0 || time >= last) {
-    complain(`The time until which a patient is event-free must lie between 0 and the time read off, ${when(state.schema, last)}.`);
-    return;
-  }
-  state.after = time;
+function read() {
+  state.refused = readTimes();
   later();
 }
 
 function readOff(time) {
   $("horizon").value = $("horizon-slider").value = time;
-  read(time);
+  read();
 }
 
 $("horizon").addEventListener("input", () => {
   $("horizon-slider").value = $("horizon").value;
-  read($("horizon").valueAsNumber);
+  read();
 });
 $("horizon-slider").addEventListener("input", () => {
   const time = Number($("horizon-slider").valueAsNumber.toPrecision(3));
   $("horizon").value = Math.min(time, Number($("horizon").max));
-  read($("horizon").valueAsNumber);
+  read();
 });
-$("after").addEventListener("input", () => readAfter($("after").value === "" ? 0 : $("after").valueAsNumber));
+$("after").addEventListener("input", read);
 $("print").addEventListener("click", () => window.print());
 $("print-card").addEventListener("click", () => {
   document.body.classList.add("prints-card");

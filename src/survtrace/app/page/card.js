@@ -13,7 +13,7 @@ export function modelWords(model) {
   return `Model ${model.name || "without a name"}: ${learned}${broken}.`;
 }
 
-const values = ({ kind, low, high, unit, levels }) => (kind === "numerical" ? `${low} to ${high} ${unit}`.trim()
+const values = ({ kind, low, high, unit, levels, missing }) => (missing === 1 ? "–" : kind === "numerical" ? `${low} to ${high} ${unit}`.trim()
   : levels.length > 8 ? `${levels.slice(0, 8).join(", ")} and ${levels.length - 8} more` : levels.join(", "));
 
 const card = ({ model, covariates }) => [

@@ -12,7 +12,9 @@ export const percent = (p) => {
   const points = 100 * p;
   return `${points.toFixed(points >= 9.95 && points <= 99 ? 0 : 1)}\u00a0%`;
 };
-export const plain = (value) => value.toLocaleString("en", { maximumSignificantDigits: 6 });
+// Made once: a format takes longer to make than all else that a figure needs.
+const SIX_DIGITS = new Intl.NumberFormat("en", { maximumSignificantDigits: 6 });
+export const plain = (value) => SIX_DIGITS.format(value);
 
 export function svg(name, attributes = {}, ...children) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", name);

@@ -8,8 +8,9 @@ export const NOW = Symbol("now");
 
 export const asksNow = ({ time }) => time.now !== null;
 // As many digits as are read: of a small time four, of a large one whole numbers.
-export const shownTime = (t) => t.toLocaleString("en",
-  Math.abs(t) < 1000 ? { maximumSignificantDigits: 4 } : { maximumFractionDigits: 0 });
+const FOUR_DIGITS = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
+const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+export const shownTime = (t) => (Math.abs(t) < 1000 ? FOUR_DIGITS : WHOLE).format(t);
 export const when = ({ time }, t) => [shownTime(t), t === 1 ? time.unit.replace(/s$/, "") : time.unit].filter(Boolean).join(" ");
 
 const A_YEAR = { day: 365.25, week: 52.18, month: 12 };

@@ -11,6 +11,9 @@ export const typicalPatient = (schema) =>
 export const unknownPatient = (schema, patient) =>
   ({ ...Object.fromEntries(schema.covariates.map((c) => [c.name, null])), [NOW]: patient[NOW] });
 
+// Nothing was learned from a covariate that nobody had a value of: it stays unknown.
+export const neverKnown = ({ missing }) => missing === 1;
+
 export function patientForm(schema, letter, values, onchange) {
   const fields = schema.covariates.map((covariate, j) =>
     field(covariate, `${letter}-${j}`, values, onchange));
@@ -36,14 +39,16 @@ function field(covariate, id, values, onchange) {
   const numerical = covariate.kind === "numerical", many = covariate.levels.length > LONG_LIST;
   const inputs = (numerical ? numberInputs : many ? searchInput : levelInput)(covariate, id, write);
   const ends = covariate.required ? [covariate.low, covariate.high].map(shownTime) : [covariate.low, covariate.high];
-  const range = `${covariate.required ? "from" : "usual:"} ${ends[0]} to ${ends[1]}`;
+  const range = neverKnown(covariate) ? "never known where the model learned"
+    : `${covariate.required ? "from" : "usual:"} ${ends[0]} to ${ends[1]}`;
   const usual = element("span", { class: "usual", id: `${id}-usual` },
-    numerical ? range : many ? `${covariate.levels.length} categories; type to search` : "");
+    numerical || neverKnown(covariate) ? range : many ? `${covariate.levels.length} categories; type to search` : "");
   const node = element("div", { class: "field" },
     element("label", { for: id }, label, unit), inputs.node,
     covariate.required ? "" : element("label", { class: "unknown" }, unknown, "unknown"),
     element("div", { class: "foot" }, usual, was));
   unknown.setAttribute("aria-label", `${label} unknown`);
+  unknown.disabled = neverKnown(covariate);
 
   function warn() {
     const value = values[name], outside = numerical && value !== null && (value < covariate.low || value > covariate.high);

@@ -7,7 +7,6 @@ import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +19,7 @@ from pydantic import Field
 from pydantic_core import PydanticSerializationError, to_json
 from starlette.exceptions import HTTPException
 
+from survtrace import __version__
 from survtrace.app.answers.answers import Answers, Attention, Prediction
 from survtrace.app.answers.importance import Importance, read_importance
 from survtrace.app.answers.limits import Limits
@@ -142,7 +142,7 @@ def create_app(
     )
     app = FastAPI(
         title="survtrace",
-        version=version("survtrace"),
+        version=__version__,
         summary="Survival and incidence curves of a fitted SurvTRACE estimator.",
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
@@ -232,7 +232,7 @@ def open_routes(service: Service) -> APIRouter:
     @routes.get("/health")
     async def health() -> Status:
         """Answer that the server runs."""
-        return Status("ok", version("survtrace"))
+        return Status("ok", __version__)
 
     @routes.get("/ready", response_model=Status, responses={503: {"model": Problem}})
     async def ready() -> Any:
@@ -243,7 +243,7 @@ def open_routes(service: Service) -> APIRouter:
             return refusal(
                 503, "more requests are waiting than are taken on.", {"Retry-After": "1"}
             )
-        return Status("ready", version("survtrace"))
+        return Status("ready", __version__)
 
     return routes
 

@@ -176,7 +176,7 @@ class RequestGuard:
         size = 0
         with suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_SECONDS):
-                while size <= 2 * self.limits.bytes:
+                while size <= BODIES_HELD * self.limits.bytes:
                     message = await receive()
                     size += len(message.get("body", b""))
                     if not message.get("more_body", False):

@@ -111,6 +111,8 @@ def _read_object(body: bytes, required: str, allowed: tuple[str, ...]) -> dict[s
         raise FormError("body", "Field required")
     try:
         found = json.loads(body, object_pairs_hook=_without_repeats)
+    except FormError:
+        raise
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         where = error.pos if isinstance(error, json.JSONDecodeError) else error.start
         raise FormError(f"body.{where}", "JSON decode error") from None

@@ -21,6 +21,7 @@ Answer = TypeVar("Answer")
 SMALL = 16  # subjects of a question that the event loop answers
 TOGETHER = 64  # subjects answered in one pass
 MOST_TIMES = 200  # of a small question
+TURNS = 32  # of the event loop, a hundredth of a millisecond each, that a first question waits
 
 
 class BusyError(LimitError):
@@ -63,7 +64,7 @@ class AnswerQueue:
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Prediction] = loop.create_future()
         if not self.waiting:
-            loop.call_soon(self._answer_waiting)
+            loop.call_soon(self._answer_soon, TURNS)
         self.waiting.append(Waiting(question, answer, time.monotonic() + self.seconds))
         return await answer
 
@@ -86,6 +87,17 @@ class AnswerQueue:
     def _count_off(self, _: asyncio.Future[Answer]) -> None:
         self.n_large -= 1
 
+    def _answer_soon(self, turns: int) -> None:
+        """Answer when as many wait as were answered together last, or some turns later.
+
+        Clients who got their answers together ask again one after the other. Without a pause the
+        first would be answered alone, while all the others wait. A lone client waits for nobody.
+        """
+        if turns and len(self.waiting) < self.n_together:
+            asyncio.get_running_loop().call_soon(self._answer_soon, turns - 1)
+        else:
+            self._answer_waiting()
+
     def _answer_waiting(self) -> None:
         """Answer the first of those that wait, in one pass, and come back for the others."""
         taken, n_subjects, now = list[Waiting](), 0, time.monotonic()
@@ -100,8 +112,8 @@ class AnswerQueue:
             n_subjects += len(each.question.subjects)
         if self.waiting:
             asyncio.get_running_loop().call_soon(self._answer_waiting)
+        self.n_together = len(taken)
         if taken:
-            self.n_together = len(taken)
             self._answer(taken)
 
     def _answer(self, taken: list[Waiting]) -> None:

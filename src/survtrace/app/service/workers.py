@@ -38,6 +38,8 @@ def run_workers(work: Callable[[int], None], n_workers: int) -> None:
         while running and not stopping:
             _replace_ended(work, running)
             time.sleep(0.1)
+        if not stopping:
+            raise RuntimeError("all workers ended as soon as they were started.")
         for pid in running:
             os.kill(pid, signal.SIGTERM)
         _await_end(running)

@@ -11,7 +11,9 @@ from survtrace.cli import screen
 from survtrace.cli.catalogue import DATASETS, load_dataset
 from survtrace.cli.options import Force, Json, Quiet
 from survtrace.cli.outputs import require_free
+from survtrace.errors import require
 
+FIGURES = "this command's figures need"
 STUDIES = ("paper-single", "paper-competing", "ablation", "ips", "robust")
 
 
@@ -20,11 +22,11 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Fit the embedded flchain cohort with default settings, print scores, write figures."""
-    import matplotlib  # noqa: F401  (missing, it is asked for before the fit)
     from rich.console import Console
 
     from survtrace.demo import run_demo
 
+    require("matplotlib", "plots", FIGURES)  # before the fit
     with screen.hushed(quiet):
         run_demo(out, Console())
 
@@ -124,5 +126,6 @@ def figures(
     """Draw the paper's figures: attention and curves of METABRIC patients, and the ablation."""
     from survtrace.study.paper_figures import paper_figures
 
+    require("matplotlib", "plots", FIGURES)
     for path in paper_figures(out, ablation):
         screen.say(f"wrote {path}", quiet=quiet)

@@ -110,7 +110,8 @@ def workspace_size(n: Integers) -> int:
 
 
 @part
-def _named(i: Any) -> Integers:
+def named(i: Any) -> Integers:
+    """Name the whole numbers of an array."""
     return Integers(
         i[0],
         i[1],
@@ -163,7 +164,7 @@ def run_group(
     ``number`` counts the groups of all members. Group g of a member writes to its own place of
     ``gradients`` and ``parts``, which nobody else writes to. All arrays are flat.
     """
-    n = _named(integers)
+    n = named(integers)
     z, hz = sizes_of(n)
     at = places_of(n, z, hz)
     h = head_places_from(at.heads, hz)
@@ -191,7 +192,7 @@ def run_group(
     for start in range(first, last, N_LANES):
         n_lanes = min(N_LANES, last - start)
         block = subjects[m * n.n_subjects + start : m * n.n_subjects + start + n_lanes]
-        _look_up(block, rows, values, token_bits, start, levels, w, work, at, h.tile, n)
+        look_up(block, rows, values, token_bits, start, levels, w, work, at, h.tile, n)
         x = at.embedded
         for layer in range(n.depth):
             kept = kept_from(at.kept + layer * per_kept, z)
@@ -201,7 +202,7 @@ def run_group(
         answer(work, w, heads, shared_bits, inner_bits, start, n_lanes, noise, h, hz)
         add_mean(work, h.outputs, proportional, hz)
         if n.task == LOGITS:
-            _write_logits(work, h.outputs, logits, m * n.n_subjects + start, n_lanes, hz)
+            write_logits(work, h.outputs, logits, m * n.n_subjects + start, n_lanes, hz)
             continue
         work[h.d_outputs : h.d_outputs + (n.n_causes * n.n_intervals + 2) * N_LANES] = 0
         for lane in range(n_lanes):
@@ -251,7 +252,7 @@ def run_group(
 
 
 @part
-def _look_up(
+def look_up(
     block: Any,
     rows: Any,
     values: Any,
@@ -312,7 +313,7 @@ def _look_up_back(
 
 
 @part
-def _write_logits(
+def write_logits(
     work: Any, outputs: int, logits: Any, first: int, n_lanes: int, z: HeadSizes
 ) -> None:
     """Write the logits of each subject, (cause, interval)."""

@@ -17,11 +17,14 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from survtrace.batch import INTEGER_COLUMNS, Batch
 from survtrace.network.assembly import Network, Shape
+from survtrace.ops.cpu.curves import curves, hazards
 from survtrace.ops.cpu.jobs import ADD_GROUPS, UPDATE, run_tasks
 from survtrace.ops.cpu.network import GRADIENT, LOGITS, LOSS, Integers, workspace_size
 from survtrace.ops.cpu.update import RANGE
 from survtrace.ops.inputs import DropoutBits, draw_bits, flat_parameters
 from survtrace.threads import automatic_threads
+
+__all__ = ["cause_logits", "curves", "gradient", "hazards", "survival_loss", "update", "why_not"]
 
 BLOCK, N_GROUPS, SMALLEST_GROUP, LARGEST_OF_LOGITS = 16, 16, 32, 256
 SUMMED = 2**12  # parameters whose sum over groups one task takes

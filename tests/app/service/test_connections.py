@@ -1,0 +1,114 @@
+"""A connection cannot be held for ever, and what is refused is answered, not reset."""
+
+import http.client
+import json
+import socket
+import time
+from contextlib import closing, suppress
+from urllib.parse import urlsplit
+
+import pytest
+
+from survtrace.app import create_app
+from survtrace.app.service import connections
+from survtrace.app.service.connections import LimitedProtocol
+
+QUESTION = json.dumps({"subjects": [{"age": 61}], "times": [1.0]}).encode()
+
+
+@pytest.fixture(scope="module")
+def address(serve_app, fitted_one):
+    """Host and port of a running server that takes requests of up to a million bytes."""
+    with serve_app(create_app(fitted_one, max_bytes=10**6)) as url:
+        yield urlsplit(url).hostname, urlsplit(url).port
+
+
+def read_all(connection, seconds=10):
+    """What is sent until the other side closes."""
+    connection.settimeout(seconds)
+    parts = []
+    while part := connection.recv(65536):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def is_answering(address):
+    with closing(http.client.HTTPConnection(*address, timeout=10)) as line:
+        return ask(line).status == 200
+
+
+def ask(line):
+    line.request("POST", "/predict", QUESTION, {"Content-Type": "application/json"})
+    return line.getresponse()
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /health HTT", b"GET /health HTTP/1.1\r\nHost: x\r\n"])
+def test_a_connection_that_sends_no_whole_head_is_closed(address, monkeypatch, sent):
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.2)
+    with socket.create_connection(address) as line:
+        line.sendall(sent)
+        began = time.monotonic()
+        with suppress(ConnectionResetError):
+            assert read_all(line) == b""
+        assert time.monotonic() - began < 5
+    assert is_answering(address)
+
+
+def test_a_head_without_end_is_refused(address):
+    with socket.create_connection(address) as line:
+        line.sendall(b"GET /health HTTP/1.1\r\n" + b"X-Name: value\r\n" * 4000)
+        assert read_all(line).startswith(b"HTTP/1.1 431 ")
+
+
+def test_what_is_no_http_gets_an_answer_with_the_headers_of_all_others(address):
+    with socket.create_connection(address) as line:
+        line.sendall(b"hello\r\n\r\n")
+        answer = read_all(line).lower()
+    assert answer.startswith(b"http/1.1 400 ")
+    assert b"x-content-type-options: nosniff" in answer
+
+
+def test_one_connection_too_many_is_turned_away_and_the_others_are_served(address, monkeypatch):
+    monkeypatch.setattr(LimitedProtocol, "most_connections", 5)
+    lines = [socket.create_connection(address) for _ in range(40)]
+    try:
+        assert b"503 Service Unavailable" in read_all(lines[-1])
+    finally:
+        for line in lines:
+            line.close()
+    for _ in range(100):
+        try:
+            assert is_answering(address)
+            break
+        except (AssertionError, OSError):
+            time.sleep(0.05)
+    else:
+        pytest.fail("the server does not answer any more")
+
+
+@pytest.mark.parametrize("close", [b"", b"Connection: close\r\n"], ids=["keep", "close"])
+@pytest.mark.parametrize("size", [10**6 + 1, 4 * 10**6])
+def test_a_request_that_is_too_large_is_answered_while_it_is_still_sent(address, close, size):
+    with socket.create_connection(address) as line:
+        head = b"POST /score HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n%s\r\n" % (size, close)
+        line.sendall(head + b"a" * size)
+        line.settimeout(10)
+        assert line.recv(65536).startswith(b"HTTP/1.1 413 ")
+    assert is_answering(address)
+
+
+def test_a_client_that_waits_for_leave_to_send_is_refused_at_once(address):
+    with socket.create_connection(address) as line:
+        line.sendall(
+            b"POST /score HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n"
+            b"Expect: 100-continue\r\n\r\n"
+        )
+        line.settimeout(10)
+        assert line.recv(65536).startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_second_request_on_a_connection_is_answered(address):
+    with closing(http.client.HTTPConnection(*address, timeout=10)) as line:
+        for _ in range(3):
+            answer = ask(line)
+            assert (answer.status, len(json.loads(answer.read())["survival"])) == (200, 1)

@@ -1,0 +1,50 @@
+"""What needs a package of an extra says which extra, in Python and on the command line."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.xdist_group("extras")  # one process opens all doors
+DOORS = Path(__file__).parent / "doors.py"
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    """What every door answered with all packages of extras hidden."""
+    run = subprocess.run(
+        [sys.executable, str(DOORS)],
+        cwd=tmp_path_factory.mktemp("doors"),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def test_each_function_that_needs_an_extra_names_it(answers):
+    functions = {name: each for name, each in answers.items() if not name.startswith("survtrace ")}
+    for name, (extra, message) in functions.items():
+        assert message.startswith("MissingExtraError: "), name
+        assert message.endswith(f"pip install 'survtrace[{extra}]'"), name
+
+
+def test_each_command_that_needs_an_extra_names_it_and_ends_with_2(answers):
+    commands = {name: each for name, each in answers.items() if name.startswith("survtrace ")}
+    for name, (extra, message) in commands.items():
+        assert message.startswith("2: error: "), name
+        assert message.endswith(f"pip install 'survtrace[{extra}]'"), name
+
+
+def test_every_extra_for_users_has_a_door(answers):
+    lines = (Path(__file__).parents[2] / "pyproject.toml").read_text().splitlines()
+    begin = lines.index("[project.optional-dependencies]") + 1
+    extras = {line.partition(" = ")[0] for line in lines[begin : lines.index("dev = [")]}
+    assert extras - {"docs", *WITHOUT_A_DOOR} == {extra for extra, _ in answers.values()}
+
+
+WITHOUT_A_DOOR: set[str] = set()
