@@ -11,8 +11,7 @@ import pytest
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="faults are injected into forked processes")
 def test_what_is_killed_loses_and_falsifies_nothing():
     script = Path(__file__).with_name("faults.py")
-    for only in ("SIGKILL save", "full disk save", "change of the file"):
-        command = [sys.executable, str(script), "--times", "2", "--seed", "1", "--only", only]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert only.split()[0] in done.stdout
+    command = [sys.executable, str(script), "--times", "1", "--seed", "1", "--only", " save"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(done.stdout.splitlines()) == 6  # a header and five faults
