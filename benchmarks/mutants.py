@@ -30,7 +30,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from mutators import Mutant, is_other, mutants
@@ -89,6 +91,9 @@ TESTS: dict[str, list[list[str]]] = {
         [*FITS, "tests/laws/test_cutting.py", "tests/inference/test_interval.py"],
     ],
 }
+# Packages that some files of tests import at their head, and some machines lack: an empty module
+# takes their place, so that the other tests of the file run. Those that use it fail, unchanged too.
+STAND_INS = ("polars", "pyarrow", "openpyxl")
 MODULES = ("losses", "inference/curves.py", "portable/curves.py", "metrics", "tables", "training")
 
 
@@ -224,9 +229,7 @@ def run_unchanged(base: Path, files: list[str], processes: int) -> dict[str, Out
 
     def work() -> None:
         while (number := next_number(turn)) < len(files):
-            queue.put(
-                (files[number], run_tests(base, [files[number]], 4 * SLOW, ["--maxfail=1000"]))
-            )
+            queue.put((files[number], run_tests(base, [files[number]], 1.5 * SLOW)))
         queue.put(None)
 
     return dict(collect(work, queue, processes))
@@ -309,8 +312,13 @@ def run_stages(
         if not files:
             continue
         limit = 15.0 + 3 * sum(unchanged[file].seconds for file in files)
-        left_out = [f"--deselect={name}" for file in files for name in unchanged[file].failed]
-        found = run_tests(folder, files, min(limit, deadline - time.monotonic()), ["-x", *left_out])
+        left_out = {left_out_name(name) for file in files for name in unchanged[file].failed}
+        found = run_tests(
+            folder,
+            files,
+            min(limit, deadline - time.monotonic()),
+            ["-x", *(f"--deselect={name}" for name in sorted(left_out))],
+        )
         if found.status is None:
             return ("not run" if time.monotonic() >= deadline else "timed out"), ""
         if found.status not in (0, 5):  # 5: all of a file's tests were left out
@@ -319,9 +327,38 @@ def run_stages(
     return ("survived" if n_run else "not run"), ""
 
 
+def left_out_name(test: str) -> str:
+    """Name a test that is left out: all its cases, where their names hold an address in memory."""
+    return test.partition("[")[0] if " at 0x" in test else test
+
+
 def is_usable(unchanged: Outcome) -> bool:
     """Whether a file of tests can be collected here and is fast enough."""
     return unchanged.status in (0, 1) and unchanged.seconds < SLOW
+
+
+class StandIn(ModuleType):
+    """A package that is not installed: it has a class for every name, which takes anything."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Make a class: whether a frame is of this package, as narwhals asks, is answered so."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        setattr(self, name, type(name, (Anything,), {}))
+        return vars(self)[name]
+
+
+class Anything:
+    """What a stand-in makes: its methods give it back."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        """Give a method, which returns this."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *_, **__: self
 
 
 class Failures:
@@ -361,6 +398,9 @@ def run_here(folder: Path, files: list[str], options: Iterable[str], note: Path)
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(folder / "src"))
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    for name in STAND_INS:
+        if find_spec(name) is None:
+            sys.modules[name] = StandIn(name)
     import pytest
 
     failures = Failures()

@@ -37,6 +37,11 @@ ARITHMETIC: dict[type, str] = {
     ast.BitOr: "&",
     ast.MatMult: "*",
 }
+ASSERTIONS = (
+    "strict",
+    "repr",
+    "stacklevel",
+)  # arguments that check, or change how a thing is shown
 SMALL = 0.01  # a number below is a tolerance: another by 1 would be noticed by anything
 
 
@@ -131,7 +136,7 @@ def expression_faults(node: ast.AST) -> Iterator[tuple[str, Any, str]]:
 def without_keywords(call: ast.Call) -> Iterator[tuple[str, Any, str]]:
     """Leave out each named argument of a call."""
     for left_out in call.keywords:
-        if left_out.arg is not None and not is_text(left_out.value):
+        if left_out.arg not in (None, *ASSERTIONS) and not is_text(left_out.value):
             kept = [keyword for keyword in call.keywords if keyword is not left_out]
             shorter = ast.Call(func=call.func, args=call.args, keywords=kept)
             yield "argument dropped", call, ast.unparse(shorter)

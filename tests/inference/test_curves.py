@@ -1,9 +1,11 @@
 import math
 
+import numpy as np
 import pytest
 import torch
 
 from survtrace.inference import curves
+from survtrace.portable import curves as portable_curves
 
 CUTS = torch.tensor([0.0, 2.0, 4.0], dtype=torch.float64)
 HAZARD = torch.tensor([[[[0.2, 0.4], [0.1, 0.3]]]], dtype=torch.float64)
@@ -58,6 +60,14 @@ def test_each_subject_can_have_times_of_its_own():
     torch.testing.assert_close(survival[:, 1], curves.survival(hazard, at(3.0, 0.0))[:, 1])
     torch.testing.assert_close(incidence[:, 1], curves.incidence(hazard, at(3.0, 0.0))[:, 1])
     torch.testing.assert_close(incidence[:, 0], curves.incidence(hazard, at(1.0, 4.0))[:, 0])
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-15, 1e-13, 9e-13, 2e-12, 1e-9, 1e-5])
+def test_the_share_of_an_interval_lived_through_is_exact_for_small_hazards(x):
+    """(1 - exp(-x)) / x is 1 - x / 2 + x^2 / 6 - ...; at 0 it is 1, not 0 / 0."""
+    wanted = pytest.approx(1 - x / 2 + x**2 / 6, abs=2e-16, rel=0)
+    assert curves._mean_decay(torch.tensor([x], dtype=torch.float64)).item() == wanted
+    assert portable_curves._mean_decay(np.array([x])).item() == wanted
 
 
 def test_without_hazard_everybody_stays():

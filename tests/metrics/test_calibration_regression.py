@@ -144,8 +144,9 @@ def test_bad_input_is_refused():
     y, truth = cohort(60, 7)
     with pytest.raises(SettingError, match=r"knots must be one of \[3, 4, 5\]; got 2"):
         smooth_calibration_curve(y, truth, HORIZON, cause=1, knots=2)
-    with pytest.raises(DataError, match="at must be a flat sequence"):
-        smooth_calibration_curve(y, truth, HORIZON, cause=1, at=[0.0, 0.5])
+    for at in ([0.0, 0.5], [0.5, 1.0], [1.5], [[0.5]]):
+        with pytest.raises(DataError, match="at must be a flat sequence"):
+            smooth_calibration_curve(y, truth, HORIZON, cause=1, at=at)
     with pytest.raises(DataError, match="incidence must lie within"):
         calibration_errors(y, truth + 1, HORIZON, cause=1)
     late = {**y, "entry": np.where(np.arange(60) < 5, y["duration"] / 2, 0)}

@@ -196,3 +196,14 @@ def test_a_subject_is_drawn_with_all_of_its_rows():
 def test_numbers_that_know_no_subjects_are_not_compared():
     with pytest.raises(DataError, match="person by person; got float and float"):
         compare(0.2, 0.3)
+
+
+def test_a_difference_that_no_resample_denies_is_as_improbable_as_resamples_can_tell():
+    """The observed difference counts as one of them: no p-value is 0."""
+    y = {"event": np.ones(40, int), "duration": np.arange(1.0, 41)}
+    best = -np.arange(40.0)
+    for first, second in ((best, -best), (-best, best)):
+        found = paired_bootstrap(
+            concordance_paper, y, first, second, n_resamples=99, random_state=0
+        )
+        assert found.p_value == pytest.approx(2 / 100)

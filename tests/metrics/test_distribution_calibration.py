@@ -181,3 +181,9 @@ def test_late_entry_and_changing_hazards_leave_the_truth_calibrated():
         wrong = d_calibration(y, ends[0] ** 2, survival_at_entry=ends[1] ** 2)
         assert wrong.p_value < 0.01
     assert np.mean(np.array(p_values) < 0.05) <= 0.1
+
+
+def test_who_was_sure_to_have_the_event_by_entry_counts_in_the_lowest_bin():
+    y = Outcome(np.array([2.0, 3.0]), np.array([1, 1]), (1,), entry=np.array([0.0, 1.0]))
+    result = d_calibration(y, [0.9, 0.0], bins=2, survival_at_entry=[1.0, 0.0])
+    np.testing.assert_allclose(result.proportions, [0.5, 0.5])

@@ -68,3 +68,11 @@ def test_predictions_with_labels_are_taken_in_the_order_of_the_outcome():
         assert concordance_paper(y, turned) == concordance_paper(y, incidence)
     with pytest.raises(DataError, match="1 of 3 labels of y are not among those of incidence"):
         brier_score_at(y, incidence.set_axis(list("abd")), 2.5)
+
+
+def test_probabilities_may_be_off_by_rounding_and_no_more():
+    y = {"event": EVENT, "duration": DURATION}
+    brier_score_at(y, [1 + 1e-9, -1e-9, 0.5], 2.5)
+    for wrong in (1 + 1e-6, -1e-6):
+        with pytest.raises(DataError, match=r"incidence must lie within \[0, 1\]"):
+            brier_score_at(y, [wrong, 0.5, 0.5], 2.5)

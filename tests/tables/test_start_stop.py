@@ -194,6 +194,13 @@ def test_tables_without_rows_are_refused():
         to_start_stop(VISITS, OUTCOMES[:0])
 
 
+def test_of_outcomes_that_repeat_subjects_the_first_is_named():
+    twice = pd.concat([OUTCOMES, OUTCOMES[::-1]], ignore_index=True)
+    said = r"2 rows repeat one \(first: row 0 and row 3, id 'b'\)"
+    with pytest.raises(DataError, match=said):
+        to_start_stop(VISITS, twice)
+
+
 def test_columns_that_are_not_there_are_named():
     with pytest.raises(
         DataError, match=r"visits must have the column 'day'; it has \['id', 'time'"

@@ -70,6 +70,33 @@ def test_a_subject_is_expected_to_have_events_from_its_entry_on(parts, enter_lat
     assert (from_start > expected).all()
 
 
+def test_subjects_count_by_their_weights(parts):
+    network, ready = parts
+
+    def weighted(cohort):
+        heavy = 1 + 4 * (cohort.event == 1)  # those of the first cause
+        return cohort._replace(weight=heavy.to(cohort.weight.dtype))
+
+    recalibrate(network, batch_source(ready).learned_from())
+    plain = network.recalibration_factor.clone()
+    recalibrate(network, batch_source(ready, change=weighted).learned_from())
+    expected, observed = expected_and_observed(network, ready, weighted)
+    assert ((expected - observed).abs() <= 0.5).all()
+    assert (network.recalibration_factor[..., 0, :] > plain[..., 0, :]).all()
+
+
+def test_rows_of_a_subject_share_what_it_adds_to_the_prior(parts):
+    """A subject cut into two rows must not count twice against the half event."""
+    network, ready = parts
+    source = batch_source(ready)
+    batch = source.cohort.take(source.training_rows)
+    doubled = batch._replace(weight=2 * batch.weight)
+    recalibrate(network, [batch])
+    once = network.recalibration_factor.clone()
+    recalibrate(network, [doubled], rows_per_subject=2.0)
+    torch.testing.assert_close(network.recalibration_factor, once)
+
+
 def test_members_may_have_rows_of_their_own(parts):
     network, ready = parts
     source = batch_source(ready)

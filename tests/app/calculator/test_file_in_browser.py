@@ -129,6 +129,9 @@ def test_one_page_is_printed_for_each_patient(open_file, certain_file):
     expect(page.locator(".sheet")).to_have_count(2)
     printed = page.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 2
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 688, "height": 1017})  # A4 within its margins
+    assert page.evaluate("document.documentElement.scrollWidth") <= 688
 
 
 def test_where_age_is_the_clock_the_age_now_is_asked_for(open_file, fitted_by_age, tmp_path):

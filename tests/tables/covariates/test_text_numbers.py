@@ -67,6 +67,11 @@ def test_a_comma_before_three_digits_is_not_guessed():
     assert read.ambiguous.tolist() == [True, True, False]
 
 
+def test_a_point_before_three_digits_is_read_beside_texts_that_leave_no_doubt():
+    assert parse_numbers(["1.234", "3.5"]).numbers.tolist() == [1.234, 3.5]
+    assert parse_numbers(["1.234", "3,5"]).numbers.tolist() == [1234, 3.5]
+
+
 @pytest.mark.parametrize(
     ("other", "number"), [("0,5", 1.234), ("1,234,567", 1234), ("3.5", 1234), ("2.345,6", 1.234)]
 )

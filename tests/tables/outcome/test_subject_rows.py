@@ -171,6 +171,12 @@ def test_rounding_errors_are_neither_gaps_nor_overlaps():
     warn_of_entry(outcome)
 
 
+def test_what_is_more_than_rounding_is_an_overlap():
+    y = changed(entry=[0.0, 1.0, 2.0 - 1e-7, 5.0])
+    with pytest.raises(DataError, match="overlap"):
+        read_outcome(y)
+
+
 def test_gaps_are_allowed_and_told_once():
     outcome = read_outcome(changed(entry=[0.0, 1.0, 3.0, 5.5]))
     with pytest.warns(

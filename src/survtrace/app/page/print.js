@@ -13,6 +13,9 @@ const words = (level) => "Each figure is a person, counted once, by what happens
 const LIMITS = "What a statistical model learned from one cohort, not what will happen to one person. "
   + "This is no medical device, and not to be used to treat anyone.";
 
+// A narrow cell breaks between a probability and its interval, and nowhere else.
+const broken = (words) => words.replaceAll(" to ", "\u00a0to\u00a0");
+
 export function sheet({ schema, letter, values, view, causes, states, people, notes, rows, level }) {
   const asked = [...(asksNow(schema) ? [nowField(schema)] : []), ...schema.covariates];
   const shown = (covariate) => (values[covariate.name] === null ? "unknown"
@@ -39,7 +42,7 @@ export function sheet({ schema, letter, values, view, causes, states, people, no
       element("thead", {}, element("tr", {}, element("th", { scope: "col" }, `by ${axisName(schema)}`),
         ...states.map((name) => element("th", { scope: "col" }, name)))),
       element("tbody", {}, ...rows.map(([time, chances]) => element("tr", { class: time === view.horizon ? "read" : "" },
-        element("th", { scope: "row" }, shownTime(time)), ...chances.map((words) => element("td", {}, words)))))),
+        element("th", { scope: "row" }, shownTime(time)), ...chances.map((words) => element("td", {}, broken(words))))))),
     element("h2", {}, "Covariates"),
     element("dl", {}, ...asked.map((c) => element("div", {},
       element("dt", {}, c.label), element("dd", {}, shown(c), outside(c) ? " (unusual)" : "")))),
