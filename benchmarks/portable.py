@@ -2,13 +2,16 @@
 
 Five models of few epochs (flchain's four causes with eight members; one cause; one member; one
 updated by level and slope; the paper's small network), 10,000 random raw rows each: columns
-shuffled, values missing, levels unseen. Then the time of an import in fresh interpreters, the
-megabytes that it needs installed, and how long one patient takes as a mapping, with all warnings
-looked for. Writes results/portable.json.
+shuffled, values missing, levels unseen; by numpy and by the kernel. Then the time of an import in
+fresh interpreters, the megabytes that it needs installed, how long one patient takes as a mapping,
+with all warnings looked for, and how many rows a second requests of 1,000 patients get (states,
+intervals, typicality; one core). With --install it also makes a fresh environment with nothing
+but packages/portable in it, and predicts there. Writes results/portable.json.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import platform
@@ -120,6 +123,77 @@ print(json.dumps(np.quantile(taken, [0.0, 0.5, 0.95]).tolist()))
 """
 
 
+MANY_PATIENTS = """
+import json, sys, time, warnings
+import numpy as np
+from survtrace import portable
+from survtrace.inference.interval import ends_of_states, with_cuts
+warnings.simplefilter("ignore")
+light, rows = portable.load(sys.argv[1]), json.load(sys.stdin)
+predictor, times = light._predictor(), light.time_grid_[1:3]
+points = with_cuts(light.time_grid_, times)
+if sys.argv[2] == "kernel":
+    predictor.kernel.begin_to_load().join()
+else:
+    predictor = type(predictor)(
+        predictor.network, predictor.encoding, predictor.cuts, predictor.typicality
+    )
+taken = []
+for _ in range(20):
+    begin = time.perf_counter()
+    encoded = predictor.encode(rows, judge=False)
+    predictor.judge(encoded)
+    mean, std = predictor.curve_of(encoded, "states", points, with_std=True)
+    ends_of_states(light.interval_, mean, std, light.time_grid_, times, 0.95)
+    taken.append(time.perf_counter() - begin)
+print(len(rows) / np.median(taken), len(rows) / min(taken))
+"""
+
+
+def many_patients(folder: str, X: pd.DataFrame, how: str) -> dict[str, float]:
+    """Rows a second of requests of 1,000 patients: states, intervals, typicality; one thread."""
+    command = [sys.executable, "-c", MANY_PATIENTS, folder, how]
+    text, env = X[:1_000].to_json(orient="records"), {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    run = subprocess.run(command, input=text, capture_output=True, text=True, check=True, env=env)
+    return dict(zip(("median", "best"), map(float, run.stdout.split()), strict=True))
+
+
+ALONE = """
+import json, sys, warnings
+warnings.simplefilter("ignore")
+from survtrace import portable
+rows = json.load(sys.stdin)
+print(json.dumps(portable.load(sys.argv[1]).predict(rows).tolist()))
+"""
+
+
+def fresh_install(folder: str, X: pd.DataFrame) -> dict[str, Any]:
+    """Install packages/portable into a fresh environment, and predict in it."""
+    root = Path(__file__).parents[1]
+    with tempfile.TemporaryDirectory() as place:
+        subprocess.run([sys.executable, "-m", "venv", place], check=True)
+        pip = [f"{place}/bin/python", "-m", "pip"]
+        small = str(root / "packages" / "portable")
+        subprocess.run([*pip, "install", "--quiet", small], check=True)
+        listed = subprocess.run([*pip, "freeze"], capture_output=True, text=True, check=True)
+        text = X[:200].to_json(orient="records")
+        command = [f"{place}/bin/python", "-c", ALONE, folder]
+        run = subprocess.run(
+            command, input=text, capture_output=True, text=True, check=True, cwd=place
+        )
+        site = next(Path(place).glob("lib/python*/site-packages"))
+        sizes = {
+            name: sum(file.stat().st_size for file in site.glob(f"{name}*/**/*") if file.is_file())
+            for name in ("numpy", "safetensors", "survtrace")
+        }
+    expected = survtrace.load(folder).predict(pd.read_json(io.StringIO(text)))
+    return {
+        "packages": [line.split()[0].partition("==")[0] for line in listed.stdout.splitlines()],
+        "megabytes": {name: size / 2**20 for name, size in sizes.items()},
+        "largest difference": float(np.abs(np.array(json.loads(run.stdout)) - expected).max()),
+    }
+
+
 def one_patient(folder: str, X: pd.DataFrame) -> dict[str, float]:
     """Microseconds for the incidences of one patient at two times, of 200 by turns."""
     command = [sys.executable, "-c", ONE_PATIENT, folder]
@@ -140,8 +214,17 @@ def main() -> None:
                 survtrace.load(f"{folder}/{k}"), light, random_rows(X, k)
             )
             print(name, {what: f"{value:.1e}" for what, value in differences[name].items()})
+            light._predictor().kernel.begin_to_load().join()
+            differences[f"{name}, by the kernel"] = largest_differences(
+                survtrace.load(f"{folder}/{k}"), light, random_rows(X, k)
+            )
             if k == 0:
                 found["microseconds for one patient"] = one_patient(f"{folder}/{k}", X)
+                found["rows a second"] = {
+                    how: many_patients(f"{folder}/{k}", X, how) for how in ("numpy", "kernel")
+                }
+                if "--install" in sys.argv:
+                    found["fresh environment"] = fresh_install(f"{folder}/{k}", X)
     found["largest differences"] = differences
     found["seconds to import"] = {
         module: import_seconds(module) for module in ("numpy", "survtrace.portable", "torch")

@@ -29,8 +29,8 @@ PEERS = [
     ("metabric", BOOSTING, 1),
     ("support", BOOSTING, 1),
     ("flchain", {**BOOSTING, **COMPRISK}, 1),
-    ("simulated", COMPRISK, 1),
-    ("linear", COMPRISK, 1),
+    ("simulated", {**BOOSTING, **COMPRISK}, 1),
+    ("linear", {**BOOSTING, **COMPRISK}, 1),
 ]
 
 

@@ -35,6 +35,7 @@ from survtrace.datasets import load_flchain
 
 RESULTS = Path(__file__).parent / "results"
 TIMES = [365, 3650]
+WARM_SECONDS = 30  # in which numba's kernel is loaded, or compiled where it never was
 SERVE = "from survtrace.cli import main; main()"
 EMPTY = """
 import sys, fastapi, uvicorn
@@ -181,7 +182,7 @@ def main() -> None:
             drive(port, bodies[1], 1, 2)
             for n in (1, 8):
                 note(f"1 patient, {n} connections", drive(port, bodies[1], n, given.short))
-            drive(port, bodies[1000], 1, max(5.0, given.short))  # a kernel is compiled meanwhile
+            drive(port, bodies[1000], 1, WARM_SECONDS)
             figures = drive(port, bodies[1000], 1, given.short)
             rows = {"rows_per_second": round(1000 * figures["requests_per_second"])}
             note("1,000 patients, 1 connection", {**figures, **rows})

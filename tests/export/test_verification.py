@@ -16,7 +16,7 @@ def test_both_run_every_operator(fitted, tmp_path, monkeypatch, runtime, name):
         monkeypatch.setattr(verification, "find_spec", lambda package: None)
     written = export_onnx(fitted[name][0], tmp_path / "model.onnx")
     assert written.verified_by.startswith(RUNTIMES[runtime])
-    assert 0 < written.largest_difference < 1e-6
+    assert 0 < written.largest_difference < 5e-6
 
 
 def test_random_subjects_have_missing_and_unseen_values_and_starts(fitted, tmp_path):

@@ -1,7 +1,20 @@
 """Kernels of both kinds keep the same laws; those for GPUs are interpreted where none is seen."""
 
+from dataclasses import asdict
+
 import pytest
 import torch
+
+from survtrace import SurvTRACE
+from survtrace.training.fit import network_shape
+
+
+@pytest.fixture
+def default_shape():
+    """The network of an estimator at its defaults, for five covariates and two causes."""
+    est = SurvTRACE()
+    sizes = {"n_rows": 20, "n_tokens": 5, "n_causes": 2, "n_intervals": est.n_intervals}
+    return asdict(network_shape(est, **sizes, silent_rows=(0,)))
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from survtrace.tables.covariates.covariate import (
     learned_names,
     require_distinct_names,
 )
-from survtrace.tables.covariates.distinct_values import factorise, is_missing
+from survtrace.tables.covariates.distinct_values import factorise, is_missing, not_one_value
 from survtrace.tables.covariates.encoding import Encoded, Encoding
 from survtrace.tables.covariates.magnitude import LARGEST, require_magnitude
 from survtrace.tables.covariates.real_numbers import (
@@ -33,6 +34,8 @@ from survtrace.tables.covariates.values import (
 from survtrace.tables.table import Table, is_path
 
 NUMBERS, TIMES = "biuf", "mM"  # kinds of numpy's types
+# All other cells are read by their text, as the estimator reads them.
+NUMBER_TYPES = (int, float, bytes, Decimal, np.bool_, np.integer, np.floating)
 
 
 def encode_rows(encoding: Encoding, X: Table) -> Encoded:
@@ -119,6 +122,8 @@ def read_column(values: Any, covariate: Covariate) -> Column:
     if not isinstance(values, np.ndarray | list):
         values = values.to_numpy() if hasattr(values, "to_numpy") else list(values)
     if covariate.kind == "categorical":
+        if is_complex(values):
+            raise complex_numbers(covariate.name)
         return read_levels(*_factorised(values, covariate.name), covariate)
     try:
         numbers = _as_floats(values, covariate.name)
@@ -153,29 +158,20 @@ def _as_floats(values: NDArray[Any] | list[Any], name: str) -> NDArray[np.float6
                 "Convert it to numbers, or name it in categorical= when fitting."
             )
         values = values.tolist()
-    if any(isinstance(value, str) for value in values):
+    if is_complex(values):
+        raise complex_numbers(name)
+    cells = [np.nan if is_missing(value) else value for value in values]
+    if not all(isinstance(cell, NUMBER_TYPES) for cell in cells):
         return None
     try:
-        return np.array([np.nan if is_missing(value) else value for value in values], np.float64)
-    except (TypeError, ValueError):
-        if is_complex(values):
-            raise complex_numbers(name) from None
+        return np.array(cells, dtype=np.float64)
+    except ValueError:  # bytes that are no number
         return None
 
 
 def _factorised(values: NDArray[Any] | list[Any], name: str) -> tuple[NDArray[np.intp], list[Any]]:
+    cells = values.tolist() if isinstance(values, np.ndarray) else values
     try:
-        return factorise(values.tolist() if isinstance(values, np.ndarray) else values)
+        return factorise(cells)
     except TypeError:  # what cannot be a key of a dict
-        odd = next(type(value).__name__ for value in values if not _is_hashable(value))
-        raise DataError(
-            f"column {name!r} holds a {odd} in a cell; a covariate is one value a row."
-        ) from None
-
-
-def _is_hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
+        raise not_one_value(cells, name) from None

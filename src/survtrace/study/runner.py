@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -104,12 +105,15 @@ def _each_done(waiting: list[tuple[Any, ...]], n_processes: int) -> Iterator[Job
 def _begin_process() -> None:
     """Keep processes out of each other's way: torch, BLAS and OpenMP take one thread each.
 
-    Ctrl-C reaches all processes of a terminal; the first one tells the others to end.
+    The limits are those of libraries that are loaded; those that a baseline loads later, such as
+    the trees of scikit-learn, read the variable. Ctrl-C reaches all processes of a terminal; the
+    first one tells the others to end.
     """
     import torch
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.environ["OMP_NUM_THREADS"] = "1"
     torch.set_num_threads(1)
     threadpool_limits(1)
 

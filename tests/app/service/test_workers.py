@@ -125,7 +125,9 @@ def test_a_worker_that_ends_by_itself_is_started_again(tmp_path, monkeypatch, ca
             os.kill(os.getppid(), signal.SIGTERM)
         time.sleep(20)
 
-    workers.run_workers(work, 2)
+    closed = []
+    workers.run_workers(work, 2, close=lambda: closed.append(True))
+    assert closed == [True]
     begun = (tmp_path / "begun").read_text().split()
     assert (begun.count("0"), begun.count("1")) == (3, 1)
     assert "worker 0 ended (status 0)" in capfd.readouterr().err

@@ -147,6 +147,11 @@ def test_every_shape_gives_what_the_plain_form_gives(changes, n_subjects, enter_
     check(draw_subjects(n_members, n_subjects), enter_late, **changes)
 
 
+@pytest.mark.parametrize("n_subjects", [1, 37])
+def test_the_default_shape_gives_what_the_plain_form_gives(default_shape, n_subjects, enter_late):
+    check(draw_subjects(default_shape["n_members"], n_subjects), enter_late, **default_shape)
+
+
 @given(
     n_subjects=st.integers(1, 70),
     n_members=st.integers(1, 3),

@@ -92,6 +92,20 @@ def test_losses_and_gradients_are_those_of_the_plain_form(
     assert_close(gradients(cuda_kernels.gradient, network, cohort, subjects), expected, rounding)
 
 
+def test_the_default_shape_gives_what_the_plain_form_gives(
+    cuda_kernels, make_network, draw_subjects, default_shape, rounding, near
+):
+    network = make_network(**default_shape | {"n_members": 1, "n_tokens": 2})  # interpreted slowly
+    cohort, subjects = draw_subjects(network.shape, 3)
+    expected = plain_gradients(network.train(), cohort, subjects)
+    assert_close(gradients(cuda_kernels.gradient, network, cohort, subjects), expected, rounding)
+    batch = cohort.take(subjects)
+    with ops.plain():
+        logits = ops.cause_logits(network.eval(), batch.rows, batch.values)
+    found = cuda_kernels.cause_logits(network, batch.rows, batch.values)
+    torch.testing.assert_close(found, logits, **near)
+
+
 def test_many_subjects_take_several_programs_of_every_kernel(
     cuda_kernels, make_network, draw_subjects, rounding, monkeypatch
 ):

@@ -85,6 +85,18 @@ def test_the_user_can_say_what_a_comma_means():
     assert parse_numbers(["1.234"], decimal=",").numbers.tolist() == [1234]
 
 
+def test_only_points_are_taken_for_decimal_marks_where_that_is_clear():
+    for unit in ("", " mg"):
+        read = parse_numbers([f"{n}{unit}" for n in ("1.234", "1,234", "2.5")], decimal="clear")
+        assert read.numbers[[0, 2]].tolist() == [1.234, 2.5]
+        assert read.ambiguous.tolist() == [False, True, False]
+
+
+def test_neither_mark_before_three_digits_is_guessed_beside_the_other():
+    for unit in ("", " mg"):
+        assert parse_numbers([f"1.234{unit}", f"1,234{unit}"]).ambiguous.all()
+
+
 def test_both_marks_in_one_column_are_read_where_each_text_is_clear():
     read = parse_numbers(["3.5", "4,5"])
     assert (read.numbers.tolist(), read.decimal) == ([3.5, 4.5], "any")

@@ -99,7 +99,8 @@ class RequestGuard:
         head, held, path = dict(scope["headers"]), [0], scope["path"]
         try:
             self._check_head(path, head)
-            body = await asyncio.wait_for(self._read(receive, held), self.limits.seconds)
+            async with asyncio.timeout(self.limits.seconds):
+                body = await self._read(receive, held)
             handler = self.direct.get((scope["method"], path))
             if handler is None:
                 await self.app(scope, _replay(body, receive), send)

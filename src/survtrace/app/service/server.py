@@ -91,7 +91,10 @@ def serve(
             with suppress(KeyboardInterrupt):
                 Server(app).run(sockets=[listener])
 
-        work(0) if workers == 1 else run_workers(work, workers)
+        if workers == 1:
+            work(0)
+        else:
+            run_workers(work, workers, close=listener.close)
 
 
 class Server(uvicorn.Server):

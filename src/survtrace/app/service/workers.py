@@ -15,10 +15,13 @@ STOP_SECONDS = 40.0  # that workers have to finish what they have begun
 QUICK_SECONDS = 5.0  # a worker that ends sooner would end again
 
 
-def run_workers(work: Callable[[int], None], n_workers: int) -> None:
+def run_workers(
+    work: Callable[[int], None], n_workers: int, close: Callable[[], None] = lambda: None
+) -> None:
     """Run ``work(k)`` in processes of their own until told to stop; one that dies is replaced.
 
-    They are forked: the estimator, loaded before, is in memory once.
+    They are forked: the estimator, loaded before, is in memory once. ``close`` is called when they
+    are about to stop: a port that stays open here would let clients wait for nobody.
     """
     if not hasattr(os, "fork"):
         raise SettingError(
@@ -40,6 +43,7 @@ def run_workers(work: Callable[[int], None], n_workers: int) -> None:
             time.sleep(0.1)
         if not stopping:
             raise RuntimeError("all workers ended as soon as they were started.")
+        close()
         for pid in running:
             os.kill(pid, signal.SIGTERM)
         _await_end(running)

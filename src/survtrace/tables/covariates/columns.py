@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from survtrace.errors import DataError
 from survtrace.tables.covariates.covariate import Covariate
+from survtrace.tables.covariates.distinct_values import is_one_value, not_one_value
 from survtrace.tables.covariates.magnitude import require_magnitude
 from survtrace.tables.covariates.values import (
     Column,
@@ -113,7 +114,7 @@ def _as_floats(series: nw.Series[Any]) -> NDArray[np.float64] | None:
     if series.dtype not in (nw.Boolean, nw.Object, nw.Unknown):
         return None
     values = series.to_list()
-    if any(isinstance(value, str) for value in values):
+    if any(isinstance(value, str) or not is_one_value(value) for value in values):
         return None
     try:
         column = pd.to_numeric(pd.Series(values, dtype=object))
@@ -144,6 +145,8 @@ def text_levels(series: nw.Series[Any]) -> Levels:
 def _factorise(series: nw.Series[Any]) -> tuple[NDArray[np.intp], list[Any]]:
     """Code each row by the distinct values that occur, -1 if missing; return codes and values."""
     frame, dtype = series.implementation, series.dtype
+    if dtype in (nw.Object, nw.Unknown) and not all(map(is_one_value, series.to_list())):
+        raise not_one_value(series.to_list(), series.name)
     if frame.is_pandas():
         return _factorise_pandas(series.to_native())
     if frame.is_pyarrow():

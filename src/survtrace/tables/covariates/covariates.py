@@ -18,6 +18,7 @@ from survtrace.tables.covariates.covariate import (
     learned_names,
     require_distinct_names,
 )
+from survtrace.tables.covariates.distinct_values import is_one_value, not_one_value
 from survtrace.tables.covariates.real_numbers import (
     complex_numbers,
     dense_array,
@@ -159,12 +160,8 @@ def _dates(name: str, dtype: Any) -> DataError:
 
 def _kind_of_objects(series: nw.Series[Any]) -> Kind:
     values = series.to_list()
-    odd = next((v for v in values if isinstance(v, list | dict | set | np.ndarray)), None)
-    if odd is not None:
-        raise DataError(
-            f"column {series.name!r} holds a {type(odd).__name__} in a cell; a covariate is one "
-            "value a row."
-        )
+    if not all(map(is_one_value, values)):
+        raise not_one_value(values, series.name)
     kind = pd.api.types.infer_dtype(values, skipna=True)
     if kind == "complex":
         raise complex_numbers(series.name)

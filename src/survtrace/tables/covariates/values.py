@@ -15,6 +15,8 @@ from survtrace.tables.covariates.missing import MARKERS, is_plain_number
 from survtrace.tables.covariates.text_numbers import parse_distinct
 from survtrace.tables.covariates.units import same_unit
 
+MOST_BITS = 4096  # of a whole number that is written in digits; Python refuses more than 4,300
+
 
 class Levels(NamedTuple):
     """A categorical column: each subject's index into a list of distinct texts, -1 if missing."""
@@ -163,4 +165,6 @@ def text_of(level: Any) -> str | None:
         if np.isnan(level):  # some frames tell "not a number" from "missing"; we do not
             return None
         level = int(level) if level.is_integer() else level
+    if isinstance(level, int) and level.bit_length() > MOST_BITS:
+        return hex(level)
     return str(level)

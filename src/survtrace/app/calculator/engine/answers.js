@@ -25,9 +25,18 @@ export function readSubjects(model, subjects) {
   return { encoded, judged, warnings };
 }
 
+const KEPT = 4;  // patients whose hazards are kept: a time that is moved asks about the same again
+
+function hazardsOf({ network, kept }, { rows, values }) {
+  const key = `${rows} ${values}`, found = kept.get(key) ?? hazards(network, { rows, values });
+  kept.set(key, found);
+  if (kept.size > KEPT) kept.delete(kept.keys().next().value);
+  return found;
+}
+
 // Mean and deviation of the states of one subject; where the network overflows there is none.
 export function statesOf(model, encoded, row, times, start) {
-  const found = hazards(model.network, encoded);
+  const found = hazardsOf(model, encoded);
   if (!found.every(Number.isFinite)) {
     throw new Refused(`predictions must be finite; the network's are not for row ${row}. Its covariates are too large for it: `
       + "correct them, or leave them out as missing. If they are of the size seen in fit, the saved network is damaged: fit it again.");

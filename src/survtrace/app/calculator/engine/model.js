@@ -56,6 +56,6 @@ export function openModel(packed) {
   return {
     schema: packed.schema, importance: packed.importance, leftOut: packed.left_out, median: packed.schema.time.median,
     check: packed.check, cuts: packed.cuts, interval: packed.interval, encoding: encodingOf(packed), network: networkOf(packed.network),
-    typicality: packed.typicality && typicalityOf(packed.typicality),
+    typicality: packed.typicality && typicalityOf(packed.typicality), kept: new Map(),
   };
 }
