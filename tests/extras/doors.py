@@ -44,6 +44,7 @@ from survtrace import (  # noqa: E402
     datasets,
     distributed,
     explain,
+    export,
     plots,
     tuning,
 )
@@ -77,6 +78,7 @@ def answers() -> dict[str, list[str]]:
             "create_app": lambda: app.create_app(est),
             "serve": lambda: app.serve(est),
         },
+        "onnx": {"export_onnx": lambda: export.export_onnx(est, "model.onnx")},
         "parquet": {
             "fit": lambda: SurvTRACE(**SMALL).fit("patients.parquet", OUTCOME),
             "predict": lambda: est.predict("patients.parquet"),
@@ -105,6 +107,7 @@ def answers() -> dict[str, list[str]]:
         "plots": ["demo", "figures"],
         "report": ["report model patients.csv --out report.html"],
         "app": ["serve model"],
+        "onnx": ["export model --onnx model.onnx"],
         "parquet": [
             f"check patients.parquet {outcome}",
             f"fit patients.parquet {outcome} --out other",

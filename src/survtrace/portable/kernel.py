@@ -48,7 +48,8 @@ class Kernel:
         """Load the kernel in a thread, once; whoever wants to may join it."""
         with self._lock:
             if self._thread is None:
-                self._thread = Thread(target=self._load, name="survtrace kernel", daemon=True)
+                # Not a daemon: LLVM aborts a process that ends while it compiles.
+                self._thread = Thread(target=self._load, name="survtrace kernel")
                 self._thread.start()
             return self._thread
 
