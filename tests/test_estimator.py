@@ -204,7 +204,7 @@ def test_quantiles_invert_survival(fitted, X):
 
 @pytest.mark.parametrize("q", [0, 1, -0.1, 1.5, np.nan, [0.5, 2]], ids=str)
 def test_a_quantile_lies_between_none_and_all(fitted_one, one_cause, q):
-    with pytest.raises(DataError, match="q must lie between 0 and 1"):
+    with pytest.raises(DataError, match="q must be a number between 0 and 1"):
         fitted_one.predict_quantile(one_cause[0], q)
 
 

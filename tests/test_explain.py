@@ -199,7 +199,7 @@ def test_a_baseline_can_be_explained_and_the_table_may_be_of_any_kind(one_cause)
 
 def test_importance_refuses_what_it_cannot_score(fitted_one, one_cause):
     X, y = one_cause
-    with pytest.raises(SettingError, match="n_repeats must be 1 or more; got 0"):
+    with pytest.raises(SettingError, match="n_repeats must be a whole number of at least 1; got 0"):
         permutation_importance(fitted_one, X, y, n_repeats=0)
     with pytest.raises(DataError, match=r"same subjects|subjects"):
         permutation_importance(fitted_one, X[:-1], y)

@@ -37,7 +37,7 @@ def test_options_are_compared_with_their_type():
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("n_members", 0, "n_members must be a whole number of at least 1; got 0"),
+        ("n_members", 0, "n_members must be a whole number of at least 1 and at most 10000; got 0"),
         ("n_members", 2.5, "got 2.5"),
         ("n_intervals", 0, "n_intervals must be"),
         ("width", -4, "width must be"),

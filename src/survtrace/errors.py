@@ -260,3 +260,19 @@ def rows_named(word: str, first: int) -> Iterator[None]:
         yield
     finally:
         _row_naming.reset(token)
+
+
+def short(value: Any, most: int = 40) -> str:
+    """Format a value for a message as Python does, in one line, cut if it is long.
+
+    Examples
+    --------
+    >>> short([1, 2]), short(10**400, most=8)
+    ('[1, 2]', '10000000...')
+    """
+    try:
+        plain = value.item() if type(value).__module__ == "numpy" and value.ndim == 0 else value
+        text = " ".join(repr(plain).split())
+    except Exception:  # an object of somebody else's may raise anything
+        return f"a {type(value).__name__}"
+    return text if len(text) <= most else f"{text[:most]}..."

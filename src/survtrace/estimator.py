@@ -23,6 +23,7 @@ from survtrace.inference.predictor import Predictor, choose_device
 from survtrace.metrics.brier import integrated_brier_scores
 from survtrace.metrics.censoring import CensoringSurvival, censoring_survival, of_same_kind
 from survtrace.network.assembly import Network
+from survtrace.rules import SEED, check_value
 from survtrace.settings import check_settings, names_of_causes
 from survtrace.tables.covariates.encoding import Encoded, Encoding
 from survtrace.tables.files.formats import read_table
@@ -279,6 +280,7 @@ class SurvTRACE(CertaintyMethods, BaseEstimator):  # type: ignore[misc]
         check_way(how, n_folds)
         local = read_local_rows(self, X, y, predictor.encode)  # warns of far values as predict does
         given = self.random_state if random_state is None else random_state
+        check_value("random_state", given, SEED)
 
         def predict(network: Network, encoded: Encoded, question: Question) -> Array:
             start = question.after or 0.0

@@ -11,16 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from survtrace.rules import Rule, between, one_of, whole
 from survtrace.saved_tensors import Arrays, check_tensors, require
-from survtrace.settings import (
-    NOT_NEGATIVE,
-    RULES,
-    Rule,
-    between,
-    names_of_causes,
-    one_of,
-    whole,
-)
+from survtrace.settings import NOT_NEGATIVE, RULES, names_of_causes
 from survtrace.strict_json import has_numbers_only
 from survtrace.tables.covariates.encoding import Encoding
 

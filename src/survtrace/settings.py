@@ -2,59 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from numbers import Integral, Real
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 from survtrace.errors import SettingError
-
-
-class Rule(NamedTuple):
-    """A test of a value, and the description of what passes it."""
-
-    holds: Callable[[Any], bool]
-    description: str
-
-
-def whole(low: int) -> Rule:
-    """Make the rule: a whole number of at least ``low``."""
-    return Rule(
-        lambda v: isinstance(v, Integral) and not isinstance(v, bool) and int(v) >= low,
-        f"a whole number of at least {low}",
-    )
-
-
-def between(low: float, high: float, *, above: bool = False, below: bool = False) -> Rule:
-    """Make the rule: a number from ``low`` to ``high``; ``above``, ``below`` leave the ends out."""
-
-    def holds(v: Any) -> bool:
-        if not isinstance(v, Real) or isinstance(v, bool):
-            return False
-        number = float(v)
-        return (number > low if above else number >= low) and (
-            number < high if below else number <= high
-        )
-
-    return Rule(
-        holds, f"a number {'above' if above else 'from'} {low} {'below' if below else 'to'} {high}"
-    )
-
-
-def one_of(*options: Any) -> Rule:
-    """Make the rule: one of a few values, of the same type."""
-    return Rule(
-        lambda v: any(type(v) is type(option) and v == option for option in options),
-        "one of " + ", ".join(repr(option) for option in options),
-    )
-
-
-def either(*rules: Rule) -> Rule:
-    """Make the rule that holds where any of the rules does."""
-    description = " or ".join(rule.description for rule in rules)
-    return Rule(lambda v: any(rule.holds(v) for rule in rules), description)
-
+from survtrace.rules import SEED, Rule, between, check_value, either, one_of, whole
 
 POSITIVE = between(0, float("inf"), above=True, below=True)
 NOT_NEGATIVE = between(0, float("inf"), below=True)
@@ -110,12 +64,13 @@ def _is_about(value: Any) -> bool:
 
 
 RULES: dict[str, Rule] = {
-    "n_members": whole(1),
-    "n_intervals": whole(1),
-    "width": whole(1),
-    "depth": whole(0),
-    "n_heads": whole(1),
-    "hidden": whole(1),
+    # Sizes have a largest value, so that a slip of the hand does not ask for all of the memory.
+    "n_members": whole(1, 10_000),
+    "n_intervals": whole(1, 10_000),
+    "width": whole(1, 16_384),
+    "depth": whole(0, 1_000),
+    "n_heads": whole(1, 16_384),
+    "hidden": whole(1, 65_536),
     "head_depth": one_of(1, 2),
     "token_bias": one_of(True, False),
     "proportional": NOT_NEGATIVE,
@@ -159,7 +114,8 @@ RULES: dict[str, Rule] = {
     ),
     "zero_duration": one_of("raise", "shift"),
     "prediction_batch_size": either(whole(1), one_of("auto")),
-    "n_threads": either(whole(1), one_of(None)),
+    "n_threads": either(whole(1, 1_024), one_of(None)),
+    "random_state": SEED,
     "verbose": one_of(True, False, 0, 1, "auto"),
 }
 
@@ -171,11 +127,12 @@ def check_settings(settings: Mapping[str, Any]) -> None:
     --------
     >>> check_settings({"n_members": 0})
     Traceback (most recent call last):
-    survtrace.errors.SettingError: n_members must be a whole number of at least 1; got 0.
+    survtrace.errors.SettingError: n_members must be a whole number of at least 1 and at \
+most 10000; got 0.
     """
     for name, rule in RULES.items():
-        if name in settings and not rule.holds(settings[name]):
-            raise SettingError(f"{name} must be {rule.description}; got {settings[name]!r}.")
+        if name in settings:
+            check_value(name, settings[name], rule)
     if settings.get("checkpoint_dir") and settings["random_state"] is None:
         raise SettingError(
             "a fit with checkpoint_dir is resumed from the same seed, so random_state must be "

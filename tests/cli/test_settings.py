@@ -48,8 +48,8 @@ def test_without_a_seed_it_is_0():
         ("n_member=3", r"no setting 'n_member'; did you mean 'n_members'\?"),
         ("zzz=3", r"no setting 'zzz'; they are \['about'"),
         ("n_members", "takes name=value"),
-        ("n_members=0", "a whole number of at least 1; got 0"),
-        ("width=2.5", "a whole number of at least 1; got 2.5"),
+        ("n_members=0", "a whole number of at least 1 and at most 10000; got 0"),
+        ("width=2.5", "a whole number of at least 1 and at most 16384; got 2.5"),
         ("ips=magic", "ips must be one of"),
     ],
 )

@@ -260,14 +260,14 @@ def test_with_late_entries_events_per_time_at_risk_are_the_true_hazards():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"n_subjects": 0}, "n_subjects must be 1 or more; got 0"),
-        ({"n_causes": 0}, "n_causes must be 1 or more; got 0"),
-        ({"proportions": (0.2,)}, r"must be 2 positive numbers .* got \[0.2\]"),
+        ({"n_subjects": 0}, "n_subjects must be a whole number of at least 1; got 0"),
+        ({"n_causes": 0}, "n_causes must be a whole number of at least 1 and at most 1000; got 0"),
+        ({"proportions": (0.2,)}, r"must be 2 positive numbers .* got \(0.2,\)"),
         ({"proportions": (0.7, 0.3)}, "leave some subjects censored; .* sum to 1"),
         ({"proportions": (0.7, 0.0)}, "must be 2 positive numbers"),
-        ({"missing": 1.0}, "missing must be a share .* got 1.0"),
-        ({"follow_up": 0}, "follow_up must be 1 month or more; got 0"),
-        ({"late_entry": 1.5}, "late_entry must be a share between 0 and 1; got 1.5"),
+        ({"missing": 1.0}, "missing must be a number from 0 below 1; got 1.0"),
+        ({"follow_up": 0}, "follow_up must be a number from 1 to 100000; got 0"),
+        ({"late_entry": 1.5}, "late_entry must be a number from 0 to 1; got 1.5"),
     ],
 )
 def test_a_setting_out_of_range_is_refused(settings, message):

@@ -147,7 +147,7 @@ def test_a_level_is_a_share(learned, level):
 
 def test_what_is_no_curve_with_an_interval_is_refused(learned):
     est, X = learned
-    with pytest.raises(SettingError, match="kind must be 'incidence' or 'survival'; got 'hazard'"):
+    with pytest.raises(SettingError, match="kind must be one of 'incidence', 'survival'; got"):
         est.predict_interval(X, [5.0], kind="hazard")
     with pytest.raises(SettingError, match="survival' is the probability of no event of any cause"):
         est.predict_interval(X, [5.0], est.causes_[0], kind="survival")

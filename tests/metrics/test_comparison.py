@@ -159,7 +159,7 @@ def test_what_has_no_row_for_each_subject_must_be_named():
 
 
 def test_bad_settings_are_refused():
-    with pytest.raises(SettingError, match="n_resamples must be 2 or more; got 1"):
+    with pytest.raises(SettingError, match="n_resamples must be a whole number of at least 2"):
         bootstrap(concordance_paper, Y, DANGER, n_resamples=1)
     with pytest.raises(SettingError, match="level must lie between 0 and 1; got 95"):
         bootstrap(concordance_paper, Y, DANGER, level=95)

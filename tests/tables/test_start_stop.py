@@ -208,7 +208,7 @@ def test_columns_that_are_not_there_are_named():
         to_start_stop(VISITS, OUTCOMES, time="day")
     with pytest.raises(DataError, match="outcomes must have the column 'event'"):
         to_start_stop(VISITS, OUTCOMES.drop(columns="event"))
-    with pytest.raises(SettingError, match="after_end must be 'raise' or 'drop'"):
+    with pytest.raises(SettingError, match="after_end must be one of 'raise', 'drop'"):
         to_start_stop(VISITS, OUTCOMES, after_end="ignore")
 
 

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from survtrace.cohort.validation import split_validation
+from survtrace.rules import random_generator
 from survtrace.tables.outcome.outcome import Outcome
 
 
@@ -25,7 +26,7 @@ def seeded(random_state: int | None) -> Iterator[None]:
     ...     bool((first == torch.rand(3)).all())
     True
     """
-    seed = np.random.default_rng(random_state).integers(2**31)
+    seed = random_generator(random_state).integers(2**31)
     before = np.random.get_state()  # noqa: NPY002 - the libraries use the global generator
     with torch.random.fork_rng(devices=[]):
         np.random.seed(seed)  # noqa: NPY002
@@ -48,5 +49,5 @@ def validation_rows(
     >>> int(held_out[:50].sum()), int(held_out[50:].sum())
     (5, 5)
     """
-    seed = int(np.random.default_rng(random_state).integers(2**31))
+    seed = int(random_generator(random_state).integers(2**31))
     return split_validation(outcome.event, fraction, [seed]).held_out()[0]

@@ -22,6 +22,7 @@ from survtrace.errors import DataError
 from survtrace.tables.covariates.columns import read_columns
 from survtrace.tables.covariates.covariate import Covariate
 from survtrace.tables.covariates.covariates import open_table
+from survtrace.tables.covariates.magnitude import LARGEST
 from survtrace.tables.covariates.real_numbers import real_numbers
 from survtrace.tables.covariates.values import Column
 from survtrace.tables.outcome.outcome import (
@@ -199,11 +200,13 @@ def checked_weight(sample_weight: ArrayLike | None, n_subjects: int) -> NDArray[
         raise
     except (TypeError, ValueError):
         weight = np.empty(0)
-    bad = weight.shape != (n_subjects,) or not np.isfinite(weight).all() or (weight < 0).any()
-    if bad or weight.sum() == 0:
+    is_weight = (weight >= 0) & (weight <= LARGEST)
+    if weight.shape != (n_subjects,) or not is_weight.all() or weight.max() < 1 / LARGEST:
+        first = "" if is_weight.all() else f" with {weight[~is_weight][0]:g}"
         raise DataError(
-            "sample_weight must be one finite number of zero or more for each of the "
-            f"{n_subjects} subjects, not all zero; got shape {weight.shape}."
+            f"sample_weight must be one finite number of zero or more (up to {LARGEST:g}) for each "
+            f"of the {n_subjects} subjects, not all zero; got shape {weight.shape}{first}. Correct "
+            "them, or leave them out."
         )
     return weight
 
@@ -212,7 +215,10 @@ def _read_evaluation(eval_set: Any, trained_on: Outcome, zero_duration: str) -> 
     try:
         X, y = eval_set
     except (TypeError, ValueError):
-        raise DataError("eval_set must be a pair (X, y).") from None
+        raise DataError(
+            f"eval_set must be a pair (X, y); got {type(eval_set).__name__}. Pass covariates and "
+            "outcome of subjects to stop by, or leave it out."
+        ) from None
     given = pair(X, y)
     outcome = read_outcome(
         given.y,

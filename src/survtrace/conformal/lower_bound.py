@@ -13,6 +13,7 @@ from survtrace.conformal.misses import Misses, crossing_time, value_at
 from survtrace.errors import DataError, DataWarning, SettingError, keep_warnings, warn
 from survtrace.evaluation.learned_rows import looks_learned
 from survtrace.metrics.inputs import checked_level, read_subjects
+from survtrace.rules import check_value, one_of
 from survtrace.tables.covariates.covariates import infer_covariates, open_table
 from survtrace.tables.covariates.encoding import learn_encoding
 from survtrace.tables.outcome.outcome import Outcome, require_same_subjects
@@ -113,10 +114,7 @@ class SurvivalLowerBound:
         Rows that it seems to have learned from are refused, and so are rows with late entry.
         """
         allowed = round(1 - checked_level(self.level), 12)  # 0.1, not 0.09999999999999998
-        if self.censoring not in get_args(Censoring):
-            raise SettingError(
-                f"censoring must be one of {get_args(Censoring)}; got {self.censoring!r}."
-            )
+        check_value("censoring", self.censoring, one_of(*get_args(Censoring)))
         table, outcome = self._read(X, y)
         self.times_ = self._times(outcome.duration)
         self.encoding_ = getattr(self.est, "encoding_", None) or learn_encoding(

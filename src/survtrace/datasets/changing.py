@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -14,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from survtrace.datasets.cohort import checked_proportions, draw_outcome, intercepts_of
 from survtrace.datasets.simulated_covariates import draw_covariates
 from survtrace.datasets.simulated_scores import CUTS, log_hazards
-from survtrace.errors import DataError, SettingError
+from survtrace.errors import DataError
+from survtrace.rules import between, check_value, random_generator, whole
 
 Floats = NDArray[np.float64]
 
@@ -230,12 +232,10 @@ def make_changing_cohort(
     (8, 5)
     """
     shares = checked_proportions(2, proportions)
-    if n_subjects < 1 or follow_up < 1 or not last_start >= 0:
-        raise SettingError(
-            "n_subjects and follow_up must be 1 or more and last_start 0 or more; got "
-            f"{n_subjects}, {follow_up} and {last_start}."
-        )
-    rng = np.random.default_rng(random_state)
+    check_value("n_subjects", n_subjects, whole(1))
+    check_value("follow_up", follow_up, between(1, 100_000))
+    check_value("last_start", last_start, between(0, inf))
+    rng = random_generator(random_state)
     X = draw_covariates(n_subjects, rng)
     intercepts = np.array(intercepts_of(shares, linear, True, follow_up))
     untreated = log_hazards(X, 2, linear) + intercepts[:, np.newaxis]

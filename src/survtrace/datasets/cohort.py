@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,9 @@ from scipy.optimize import root
 from survtrace.datasets.simulated_covariates import draw_covariates, hide_values
 from survtrace.datasets.simulated_scores import CUTS, log_hazards
 from survtrace.datasets.truth import Truth, curves_at_cuts
-from survtrace.errors import SettingError
+from survtrace.errors import SettingError, short
+from survtrace.rules import between, check_flags, check_value, random_generator, whole
+from survtrace.tables.covariates.real_numbers import real_numbers
 
 Floats = NDArray[np.float64]
 
@@ -133,7 +135,8 @@ def make_cohort(
     """
     shares = checked_proportions(n_causes, proportions)
     _require_valid(n_subjects, missing, follow_up, late_entry)
-    rng = np.random.default_rng(random_state)
+    check_flags(linear=linear, continuous=continuous, return_truth=return_truth)
+    rng = random_generator(random_state)
     X = draw_covariates(n_subjects, rng)
     intercepts = np.array(intercepts_of(shares, linear, continuous, follow_up))
     rates = np.exp(log_hazards(X, n_causes, linear) + intercepts[:, None])
@@ -232,26 +235,30 @@ def _seen_shares(rates: Floats, end: Floats) -> Floats:
 
 def checked_proportions(n_causes: int, proportions: Sequence[float] | None) -> tuple[float, ...]:
     """Check the share of each cause, or give the default ones."""
-    if n_causes < 1:
-        raise SettingError(f"n_causes must be 1 or more; got {n_causes}.")
+    check_value("n_causes", n_causes, whole(1, 1000))
     if proportions is None:
         halves = (FIRST_PROPORTIONS[1] / 2**later for later in range(1, n_causes))
         return (*FIRST_PROPORTIONS, *halves)[:n_causes]
-    shares = tuple(float(share) for share in proportions)
-    if len(shares) != n_causes or min(shares) <= 0 or sum(shares) >= 1:
+    shares = _numbers_in(proportions)
+    if len(shares) != n_causes or not min(shares) > 0 or not sum(shares) < 1:
         raise SettingError(
             f"proportions must be {n_causes} positive numbers (n_causes) that leave some subjects "
-            f"censored; got {list(shares)}, which sum to {sum(shares):.3g}."
+            f"censored; got {short(proportions)}, which sum to {sum(shares):.3g}."
         )
     return shares
 
 
+def _numbers_in(values: Any) -> tuple[float, ...]:
+    """Give the numbers of a flat sequence; none where it is something else."""
+    try:
+        numbers = real_numbers(values, "proportions")
+    except (TypeError, ValueError):
+        return ()
+    return tuple(numbers.tolist()) if numbers.ndim == 1 else ()
+
+
 def _require_valid(n_subjects: int, missing: float, follow_up: int, late_entry: float) -> None:
-    if n_subjects < 1:
-        raise SettingError(f"n_subjects must be 1 or more; got {n_subjects}.")
-    if not 0 <= missing < 1:
-        raise SettingError(f"missing must be a share of at least 0 and below 1; got {missing}.")
-    if follow_up < 1:
-        raise SettingError(f"follow_up must be 1 month or more; got {follow_up}.")
-    if not 0 <= late_entry <= 1:
-        raise SettingError(f"late_entry must be a share between 0 and 1; got {late_entry}.")
+    check_value("n_subjects", n_subjects, whole(1))
+    check_value("missing", missing, between(0, 1, below=True))
+    check_value("follow_up", follow_up, between(1, 100_000))
+    check_value("late_entry", late_entry, between(0, 1))

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataError
+from survtrace.errors import DataError, short
+from survtrace.rules import find_label
 
 Floats = NDArray[np.float64]
 
@@ -69,9 +70,9 @@ class Truth:
         Shape (subject, cause, time), or (subject, time) for one cause.
         """
         interval, elapsed = self._locate(times)
-        if cause is not None and cause not in self.causes:
+        if cause is not None and find_label(cause, self.causes) is None:
             raise DataError(
-                f"cause must be one of {list(self.causes)}; got {cause!r}. "
+                f"cause must be one of {list(self.causes)}; got {short(cause)}. "
                 "Pass a label that occurs in the cohort."
             )
         chosen = slice(None) if cause is None else [self.causes.index(cause)]

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataError
+from survtrace.errors import DataError, short
 from survtrace.tables.covariates.covariate import nearest
 from survtrace.tables.covariates.covariates import kind_of, open_table
+from survtrace.tables.covariates.real_numbers import as_array, real_numbers
 from survtrace.tables.outcome.alignment import align_rows
 
 Floats = NDArray[np.float64]
@@ -59,7 +60,8 @@ def read_groups(
     [('below 55', 2), ('55 to below 70', 2), ('70 or more', 2),
      ('f', 3), ('m', 2), ('missing', 1)]
     """
-    frame, groups, cuts = open_table(table), [], dict(cuts or {})
+    _check_forms(by, cuts)
+    frame, groups, cuts = open_table(table), list[Group](), dict(cuts or {})
     columns, last = _columns(frame, by), {} if centre is None else _centre(frame, centre)
     for name, values in columns.items():
         if name not in last:  # said twice, it is the centre
@@ -72,6 +74,22 @@ def read_groups(
     for name, values in last.items():
         groups += _levels(name, values)
     return groups
+
+
+def _check_forms(by: Any, cuts: Any) -> None:
+    """Refuse what can name no columns, and cuts that name none."""
+    names = [by] if isinstance(by, str) else by
+    is_list = isinstance(names, Sequence) and all(isinstance(name, str) for name in names)
+    if not (by is None or is_list or isinstance(by, Mapping)):
+        raise DataError(
+            "by must be the name of a column, several, or a mapping from names to values of each "
+            f"subject; got {short(by)}. Write for example by=['age', 'sex']."
+        )
+    if not (cuts is None or isinstance(cuts, Mapping)):
+        raise DataError(
+            f"cuts must be a mapping from columns to numbers; got {short(cuts)}. Write for example "
+            "cuts={'age': [50, 65]}."
+        )
 
 
 def group_columns(
@@ -104,7 +122,15 @@ def _column(frame: Any, name: str) -> Any:
 
 
 def _as_series(values: Any, name: str, table: Any) -> Any:
-    frame = open_table({name: np.asarray(align_rows(table.to_native(), values, name))})
+    try:
+        column = as_array(align_rows(table.to_native(), values, name))
+    except DataError:
+        raise
+    except ValueError as error:
+        raise DataError(
+            f"groups must have one value for each subject; {name!r}: {error}."
+        ) from None
+    frame = open_table({name: column})
     if len(frame) != len(table):
         raise DataError(
             f"groups must have one value for each of the {len(table)} subjects; {name!r} has "
@@ -169,9 +195,9 @@ def _order(value: Any) -> tuple[int, float, str]:
 def _between(name: str, numbers: Floats, cuts: Sequence[float] | None) -> list[Group]:
     """Numbers below, between and from the cuts on; by default thirds."""
     known = ~np.isnan(numbers)
-    edges = _thirds(numbers[known]) if cuts is None else np.unique(np.asarray(cuts, float))
+    edges = _thirds(numbers[known]) if cuts is None else _edges(cuts)
     if not len(edges) or not np.isfinite(edges).all():
-        raise DataError(f"cuts must be finite numbers; got {cuts!r} for {name!r}.")
+        raise DataError(f"cuts must be finite numbers; got {short(cuts)} for {name!r}.")
     number = np.searchsorted(edges, numbers, side="right")
     shown = [np.format_float_positional(edge, trim="-") for edge in edges]
     names = [f"below {shown[0]}"]
@@ -179,6 +205,13 @@ def _between(name: str, numbers: Floats, cuts: Sequence[float] | None) -> list[G
     names += [f"{shown[-1]} or more"]
     groups = [Group(name, text, known & (number == k)) for k, text in enumerate(names)]
     return [*groups, Group(name, MISSING, ~known)] if not known.all() else groups
+
+
+def _edges(cuts: Any) -> Floats:
+    try:
+        return np.unique(real_numbers(cuts, "cuts"))
+    except (TypeError, ValueError):
+        return np.empty(0)
 
 
 def _thirds(numbers: Floats) -> Floats:

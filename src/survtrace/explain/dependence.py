@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from survtrace.errors import DataError, UnlikePatientsWarning
+from survtrace.errors import DataError, UnlikePatientsWarning, short
 from survtrace.explain.frame import incidence_by, read_cause, read_frame
 from survtrace.metrics.inputs import checked_level
+from survtrace.tables.covariates.cells import require_plain_cells
 
 GRID = 20
 
@@ -70,10 +71,10 @@ def partial_dependence(
     """
     outside = (1 - checked_level(level)) / 2
     frame = read_frame(est, X)
-    if covariate not in frame:
-        raise DataError(f"covariate must be one of {list(frame)}; got {covariate!r}.")
+    if not isinstance(covariate, str) or covariate not in frame:
+        raise DataError(f"covariate must be one of {list(frame)}; got {short(covariate)}.")
     causes = est.causes_ if cause is None else [read_cause(est, cause)]
-    grid = _occurring(frame[covariate]) if values is None else list(values)
+    grid = _occurring(frame[covariate]) if values is None else _asked(values)
     alike = (frame.assign(**{covariate: value}) for value in grid)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnlikePatientsWarning)  # nobody has to have these values
@@ -89,6 +90,19 @@ def partial_dependence(
         for label, k in of_cause.items()
     ]
     return pd.concat(tables, ignore_index=True)
+
+
+def _asked(values: Any) -> list[Any]:
+    """The values to give to everybody, one each."""
+    flat = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
+    grid = list(values) if flat and np.ndim(values) != 0 else []
+    require_plain_cells(grid, "values")
+    if not grid:
+        raise DataError(
+            f"values must be a list of values of the covariate; got {short(values)}. Leave it out "
+            "for those that occur."
+        )
+    return grid
 
 
 def _occurring(column: pd.Series) -> list[Any]:

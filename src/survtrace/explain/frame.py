@@ -9,7 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
-from survtrace.errors import DataError
+from survtrace.errors import DataError, short
+from survtrace.rules import find_label
 from survtrace.tables.covariates.covariates import open_table
 
 
@@ -40,8 +41,8 @@ def read_cause(est: Any, cause: Any) -> Any:
     """A label of the estimator's causes; None stands for the only one there is."""
     if cause is None and len(est.causes_) == 1:
         return est.causes_[0]
-    if cause not in est.causes_:
-        raise DataError(f"cause must be one of {list(est.causes_)}; got {cause!r}.")
+    if find_label(cause, est.causes_) is None:
+        raise DataError(f"cause must be one of {list(est.causes_)}; got {short(cause)}.")
     return cause
 
 

@@ -11,13 +11,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from survtrace.errors import DataWarning, SettingError
+from survtrace.errors import DataWarning
 from survtrace.explain.frame import read_frame, require_fitted
 from survtrace.inference.landmark_score import integration_times
 from survtrace.metrics import Score
 from survtrace.metrics.brier import integrated_brier_scores
 from survtrace.metrics.censoring import of_same_kind, read_weights
 from survtrace.metrics.inputs import checked_level, read_subjects
+from survtrace.rules import check_value, random_generator, whole
 from survtrace.tables.landmarks import after_landmark, read_landmarks
 from survtrace.tables.outcome.outcome import Outcome, require_same_subjects
 from survtrace.tables.outcome.pairing import read_scored
@@ -77,8 +78,7 @@ def permutation_importance(
     >>> list(table.columns), len(table) == 2 * X.shape[1]
     (['cause', 'covariate', 'importance', 'low', 'high'], True)
     """
-    if n_repeats < 1:
-        raise SettingError(f"n_repeats must be 1 or more; got {n_repeats}.")
+    check_value("n_repeats", n_repeats, whole(1))
     reach = float(norm.ppf((1 + checked_level(level)) / 2))
     require_fitted(est)
     X, outcome = read_scored(est, X, y)
@@ -91,8 +91,8 @@ def permutation_importance(
         landmark = float(read_landmarks(landmark, outcome)[0])
         known, future = after_landmark(outcome, landmark)
         frame, scores = frame.iloc[known], _landmark_scores(est, future, landmark)
-    rng = np.random.default_rng(random_state)
-    whole = scores(frame)
+    rng = random_generator(random_state)
+    unshuffled = scores(frame)
     rows = []
     for name in frame.columns:
         orders = [rng.permutation(len(frame)) for _ in range(n_repeats)]
@@ -100,8 +100,8 @@ def permutation_importance(
             warnings.simplefilter("ignore", DataWarning)  # said of the whole table already
             broken = [scores(frame.assign(**{name: frame[name].array[order]})) for order in orders]
         for k, cause in enumerate(est.causes_):
-            influences = np.array([each[k].influence - whole[k].influence for each in broken])
-            mean = float(np.mean([each[k] - whole[k] for each in broken]))
+            influences = np.array([each[k].influence - unshuffled[k].influence for each in broken])
+            mean = float(np.mean([each[k] - unshuffled[k] for each in broken]))
             error = _shuffled_error(influences, orders)
             rows.append((k, cause, name, mean, mean - reach * error, mean + reach * error))
     table = pd.DataFrame(rows, columns=["k", "cause", "covariate", "importance", "low", "high"])

@@ -12,6 +12,7 @@ from survtrace.estimator import SurvTRACE
 from survtrace.explain.frame import read_frame
 from survtrace.inference.rolled_attention import attention_rollout
 from survtrace.metrics.inputs import checked_level
+from survtrace.rules import check_flags
 
 AT_ONCE = 4096
 
@@ -44,6 +45,7 @@ def attention_table(est: SurvTRACE, X: Any, *, rolled_up: bool = False) -> pd.Da
     >>> list(table.columns), len(table) == 5 * 3 * 2 * X.shape[1] ** 2
     (['subject', 'layer', 'head', 'from', 'to', 'weight'], True)
     """
+    check_flags(rolled_up=rolled_up)
     frame = read_frame(est, X)
     weights: NDArray[Any] = est.attention(frame)
     names = list(est.feature_names_in_)

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from survtrace.errors import DataError, DataWarning, SettingError, require
+from survtrace.errors import DataError, DataWarning, require
 from survtrace.explain.frame import incidence_by, read_cause, read_frame
+from survtrace.rules import check_value, random_generator, whole
 
 Floats = NDArray[np.float64]
 
@@ -76,14 +77,13 @@ def attributions(
     >>> np.allclose(shares.attrs["base"] + shares.sum(axis=1), prediction)
     True
     """
-    if n_permutations < 1:
-        raise SettingError(f"n_permutations must be 1 or more; got {n_permutations}.")
+    check_value("n_permutations", n_permutations, whole(1))
     frame = read_frame(est, X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # importing shap, it greets matplotlib with some
         shap = require("shap", "explain", "attributions need")
     label = read_cause(est, cause)
-    rng = np.random.default_rng(random_state)
+    rng = random_generator(random_state)
     others = _background(est, frame, background, rng)
     # Every value by its place among the distinct ones of its column. The others come first, since
     # shap compares codes up to a hundred-thousandth of theirs.

@@ -20,6 +20,7 @@ from survtrace.inference.methods import (
 )
 from survtrace.inference.times import read_times
 from survtrace.naming import column_names, prediction_frame
+from survtrace.rules import check_flags
 from survtrace.tables.outcome.alignment import align_rows
 from survtrace.tables.table import Table, is_pandas
 
@@ -105,6 +106,7 @@ class CertaintyMethods(CurveMethods):
         >>> low.shape, bool(((low <= incidence) & (incidence <= high)).all())
         ((5, 2), True)
         """
+        check_flags(as_frame=as_frame)
         predictor = self._predictor()
         scale = require_interval(self.interval_, kind, level, cause)
         place = self._place(cause)
@@ -158,5 +160,6 @@ class CertaintyMethods(CurveMethods):
         >>> (shares < 0.01).tolist(), why[1]
         ([False, True], ('body_mass_index',))
         """
+        check_flags(reasons=reasons)
         shares, why = self._predictor().typicality_of(X, with_reasons=reasons)
         return (shares, why) if reasons else shares

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from numbers import Real
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import SettingError
+from survtrace.errors import SettingError, short
+from survtrace.rules import between, check_value, one_of
 from survtrace.tables.table import Table
 
 if TYPE_CHECKING:
@@ -135,12 +135,11 @@ def require_interval(
     scale: IntervalScale | None, kind: str, level: float, cause: Any
 ) -> IntervalScale:
     """Refuse what no interval can be given for."""
-    if kind not in ("incidence", "survival"):
-        raise SettingError(f"kind must be 'incidence' or 'survival'; got {kind!r}.")
+    check_value("kind", kind, one_of("incidence", "survival"))
     if kind == "survival" and cause is not None:
         raise SettingError(
-            f"kind='survival' is the probability of no event of any cause; got cause={cause!r}. "
-            "Leave one of them out."
+            f"kind='survival' is the probability of no event of any cause; got cause "
+            f"{short(cause)}. Leave one of them out."
         )
     require_level(level)
     if scale is None:
@@ -154,8 +153,7 @@ def require_interval(
 
 def require_level(level: float) -> None:
     """Refuse what is no level of an interval."""
-    if not isinstance(level, Real) or not 0 < level < 1:
-        raise SettingError(f"level must be a number above 0 and below 1; got {level!r}.")
+    check_value("level", level, between(0, 1, above=True, below=True))
 
 
 def interval_ends(

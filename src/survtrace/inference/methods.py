@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataError, SettingError
+from survtrace.errors import DataError, SettingError, short
 from survtrace.inference.times import numbers_or_nan, read_times
 from survtrace.naming import column_names, prediction_frame, state_names
+from survtrace.rules import check_flags, find_label
 from survtrace.tables.outcome.alignment import align_rows
 from survtrace.tables.table import Table, is_pandas
 
@@ -260,6 +261,7 @@ class CurveMethods:
         subject. With ``as_frame`` a pandas frame with the columns ``survival_12``,
         ``incidence_1_12`` and so on.
         """
+        check_flags(as_frame=as_frame)
         predictor, after = self._predictor(), align_rows(X, conditional_after, "conditional_after")
         times = _one_time(self.median_event_time_ if time is None else align_rows(X, time, "time"))
         points, _ = read_times(times, self.time_grid_, "constant", after)
@@ -285,9 +287,12 @@ class CurveMethods:
         durations, also with ``conditional_after``.
         """
         predictor, after = self._predictor(), align_rows(X, conditional_after, "conditional_after")
-        wanted = np.asarray(q, dtype=np.float64)
-        if not ((wanted > 0) & (wanted < 1)).all():
-            raise DataError(f"q must lie between 0 and 1; got {q!r}. The median is q=0.5.")
+        wanted = numbers_or_nan(q, "q")
+        if wanted.ndim > 1 or not ((wanted > 0) & (wanted < 1)).all():
+            raise DataError(
+                f"q must be a number between 0 and 1, or several; got {short(q)}. The median is "
+                "q=0.5."
+            )
         read_times(None, self.time_grid_, "constant", after)
         times, _ = predictor.curve(X, "crossing_time", 1 - wanted.ravel(), after=after)
         return times[:, 0] if wanted.ndim == 0 else times
@@ -340,9 +345,12 @@ class CurveMethods:
 
     def _place(self, cause: Label) -> int | None:
         """Find the place of a cause on the cause axis; None where none is asked for."""
-        if cause is not None and cause not in self.causes_:
-            raise DataError(f"cause must be one of {self.causes_}; got {cause!r}.")
-        return None if cause is None else self.causes_.index(cause)
+        if cause is None:
+            return None
+        place = find_label(cause, self.causes_)
+        if place is None:
+            raise DataError(f"cause must be one of {self.causes_}; got {short(cause)}.")
+        return place
 
     def _curves(
         self,
@@ -357,6 +365,7 @@ class CurveMethods:
         as_frame: bool = False,
     ) -> Any:
         """Curves of a kind as an array, two, functions or a frame: as the methods promise."""
+        check_flags(return_std=return_std, return_array=return_array, as_frame=as_frame)
         predictor, chosen = self._predictor(), self._place(cause)
         if not return_array:
             if as_frame:

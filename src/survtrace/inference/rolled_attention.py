@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataError
+from survtrace.inference.times import numbers_or_nan
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +36,7 @@ def attention_rollout(weights: ArrayLike) -> Floats:
     array([[[0.625, 0.375],
             [0.375, 0.625]]])
     """
-    layers = np.asarray(weights, dtype=np.float64)
+    layers = numbers_or_nan(weights, "weights")
     if layers.ndim != 5 or layers.shape[-1] != layers.shape[-2]:
         raise DataError(
             "weights must have shape (subject, layer, head, token, token); got "

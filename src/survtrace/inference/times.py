@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataError, DataWarning, SettingError, warn
-from survtrace.tables.covariates.real_numbers import real_numbers
+from survtrace.errors import DataError, DataWarning, short, warn
+from survtrace.rules import check_value, one_of
+from survtrace.tables.covariates.real_numbers import as_array, real_numbers
 
 Array = NDArray[np.float64]
 
@@ -16,7 +17,9 @@ Array = NDArray[np.float64]
 def numbers_or_nan(values: Any, name: str = "times") -> Array:
     """Floats; NaN, which every door refuses, for what is no number."""
     try:
-        return real_numbers(values, name)
+        numbers = real_numbers(values, name)
+        is_truth = numbers.size > 0 and as_array(values).dtype == np.bool_
+        return np.asarray(np.nan) if is_truth else numbers
     except DataError:
         raise
     except (TypeError, ValueError):
@@ -38,15 +41,12 @@ def read_times(
     >>> points.shape, outside.tolist()
     ((2, 2), [[False, False], [False, True]])
     """
-    if extrapolate not in ("constant", "nan", "raise"):
-        raise SettingError(
-            f"extrapolate must be 'constant', 'nan' or 'raise'; got {extrapolate!r}."
-        )
+    check_value("extrapolate", extrapolate, one_of("constant", "nan", "raise"))
     points = np.atleast_1d(numbers_or_nan(cuts if times is None else times))
     if points.ndim > 2 or not (points >= 0).all():
         raise DataError(
             "times must be a flat sequence of numbers of zero or more, or a row of them for each "
-            f"subject; got {times!r}. Pass for example times=[12, 60]."
+            f"subject; got {short(times)}. Pass for example times=[12, 60]."
         )
     masks = [
         _outside(
@@ -82,7 +82,7 @@ def read_starts(after: ArrayLike, n_subjects: int) -> Array:
     if start.shape not in ((), (n_subjects,)) or not (np.isfinite(start) & (start >= 0)).all():
         raise DataError(
             "conditional_after must be a time of zero or more, or one for each of the "
-            f"{n_subjects} subjects; got {after!r}."
+            f"{n_subjects} subjects; got {short(after)}."
         )
     return np.full(n_subjects, start)
 

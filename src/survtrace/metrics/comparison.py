@@ -14,6 +14,7 @@ from scipy.stats import norm, t
 from survtrace.errors import DataError, DataWarning, SettingError, warn
 from survtrace.metrics.inputs import Floats, checked_level, read_outcome
 from survtrace.metrics.score import Score
+from survtrace.rules import check_value, random_generator, whole
 from survtrace.tables.outcome.outcome import Outcome
 
 
@@ -163,9 +164,8 @@ def bootstrap(
     outcome = read_outcome(y)
     arrays = [_with_rows(each, len(outcome)) for each in predictions]
     estimate = score(outcome, *arrays, **settings)
-    if n_resamples < 2:
-        raise SettingError(f"n_resamples must be 2 or more; got {n_resamples}.")
-    rng, scores = np.random.default_rng(random_state), []
+    check_value("n_resamples", n_resamples, whole(2))
+    rng, scores = random_generator(random_state), []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # issued for the whole already
         for _ in range(n_resamples):

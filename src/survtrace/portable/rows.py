@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from survtrace.errors import DataError
+from survtrace.tables.covariates.cells import require_plain_cells
 from survtrace.tables.covariates.covariate import (
     Covariate,
     learned_names,
     require_distinct_names,
 )
-from survtrace.tables.covariates.distinct_values import factorise, is_missing, not_one_value
+from survtrace.tables.covariates.distinct_values import factorise, is_missing
 from survtrace.tables.covariates.encoding import Encoded, Encoding
 from survtrace.tables.covariates.magnitude import LARGEST, require_magnitude
 from survtrace.tables.covariates.real_numbers import (
@@ -121,9 +122,9 @@ def read_column(values: Any, covariate: Covariate) -> Column:
         values = masked.filled(None)
     if not isinstance(values, np.ndarray | list):
         values = values.to_numpy() if hasattr(values, "to_numpy") else list(values)
+    if isinstance(values, list) or values.dtype == object:
+        require_plain_cells(values, covariate.name)
     if covariate.kind == "categorical":
-        if is_complex(values):
-            raise complex_numbers(covariate.name)
         return read_levels(*_factorised(values, covariate.name), covariate)
     try:
         numbers = _as_floats(values, covariate.name)
@@ -170,8 +171,6 @@ def _as_floats(values: NDArray[Any] | list[Any], name: str) -> NDArray[np.float6
 
 
 def _factorised(values: NDArray[Any] | list[Any], name: str) -> tuple[NDArray[np.intp], list[Any]]:
-    cells = values.tolist() if isinstance(values, np.ndarray) else values
-    try:
-        return factorise(cells)
-    except TypeError:  # what cannot be a key of a dict
-        raise not_one_value(cells, name) from None
+    if is_complex(values):
+        raise complex_numbers(name)
+    return factorise(values.tolist() if isinstance(values, np.ndarray) else values)

@@ -8,7 +8,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataError, DataWarning, warn
+from survtrace.errors import DataError, DataWarning, short, warn
 from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.covariates.real_numbers import real_numbers
 from survtrace.tables.outcome.outcome import Outcome, join_rows
@@ -82,7 +82,7 @@ def read_landmarks(at: ArrayLike, outcome: Outcome) -> Floats:
     ):
         raise DataError(
             "landmarks must be distinct times of zero or more, counted from the same origin as "
-            f"duration; got {at!r}. Pass for example [12, 24]."
+            f"duration; got {short(at)}. Pass for example [12, 24]."
         )
     if not len(outcome):
         raise DataError("the table must have at least one row; got none. Check how it was read.")

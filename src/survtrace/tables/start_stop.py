@@ -9,14 +9,14 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from survtrace.errors import DataError, DataWarning, SettingError, row_name, warn
+from survtrace.errors import DataError, DataWarning, row_name, short, warn
+from survtrace.rules import TEXT, check_value, one_of
 from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.outcome.outcome import Outcome, read_outcome
 from survtrace.tables.outcome.outcome_columns import (
     DURATION_NAMES,
     ENTRY_NAMES,
     duration_numbers,
-    short,
 )
 from survtrace.tables.outcome.subject_rows import number_subjects
 
@@ -81,8 +81,7 @@ def to_start_stop(
     1   7    2.0       9.0      1   f        3.1
     2   8    0.0       3.0      0   m        0.7
     """
-    if after_end not in ("raise", "drop"):
-        raise SettingError(f"after_end must be 'raise' or 'drop'; got {after_end!r}.")
+    check_value("after_end", after_end, one_of("raise", "drop"))
     seen, ended = open_table(visits), open_table(outcomes)
     if seen.implementation is not ended.implementation:
         raise DataError(
@@ -330,6 +329,7 @@ def _column(
     frame: Frame, name: str, role: str, aliases: Iterable[str] = (), table: str = "the table"
 ) -> str | None:
     """Find the column of a role; None where it has the usual name and there is none."""
+    check_value(role, name, TEXT)
     if name in frame.columns:
         return name
     if name != role:

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from survtrace.errors import DataWarning, SettingError, warn
+from survtrace.errors import DataWarning, warn
 from survtrace.metrics.observed_expected import warn_of_strange_ratio
 from survtrace.network.assembly import Network
-from survtrace.settings import whole
+from survtrace.rules import check_value, one_of, whole
 from survtrace.training.cross_fitting import (
     Compared,
     Predict,
@@ -97,7 +97,7 @@ def update_network(
     return updated
 
 
-def check_way(how: str, n_folds: int) -> None:
+def check_way(how: Any, n_folds: Any) -> None:
     """Refuse a way that there is not, and a number of folds that compares nothing.
 
     Examples
@@ -107,11 +107,8 @@ def check_way(how: str, n_folds: int) -> None:
     survtrace.errors.SettingError: how must be one of 'auto', 'none', 'level', 'slope', 'heads', \
 'whole'; got 'all'.
     """
-    if how not in ("auto", *WAYS):
-        options = ", ".join(repr(way) for way in ("auto", *WAYS))
-        raise SettingError(f"how must be one of {options}; got {how!r}.")
-    if not (rule := whole(2)).holds(n_folds):
-        raise SettingError(f"n_folds must be {rule.description}; got {n_folds!r}.")
+    check_value("how", how, one_of("auto", *WAYS))
+    check_value("n_folds", n_folds, whole(2))
 
 
 def _record(

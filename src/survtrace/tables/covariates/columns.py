@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import narwhals as nw
@@ -12,9 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from survtrace.errors import DataError
+from survtrace.tables.covariates.cells import require_plain_cells
 from survtrace.tables.covariates.covariate import Covariate
-from survtrace.tables.covariates.distinct_values import is_one_value, not_one_value
-from survtrace.tables.covariates.magnitude import require_magnitude
+from survtrace.tables.covariates.magnitude import require_magnitude, without_underflow
 from survtrace.tables.covariates.values import (
     Column,
     Levels,
@@ -28,6 +29,8 @@ from survtrace.tables.tasks import Run, map_in_order, one_by_one
 
 TEXTS = (nw.String, nw.Categorical, nw.Enum)
 CODED = (nw.Boolean, *TEXTS)
+BEYOND_NUMPY = (nw.Int128, nw.UInt128)
+ONE_KIND = ("string", "integer", "floating", "boolean", "mixed-integer-float", "empty")
 FEW_LEVELS, N_HEAD = 64, 2**10
 
 
@@ -59,7 +62,7 @@ def read_column(table: nw.DataFrame[Any], covariate: Covariate, first_row: int =
         too_large = [isinstance(value, int) and abs(value) > limit for value in found]
         values = np.where(too_large, np.inf, 0.0)
     require_magnitude(values, covariate.name, first_row)
-    return values
+    return without_underflow(values)
 
 
 def plain_columns(table: nw.DataFrame[Any], covariates: Sequence[Covariate]) -> pd.DataFrame:
@@ -94,6 +97,7 @@ def numbers(
     array([61., nan])
     """
     series = table.get_column(covariate.name)
+    _require_plain(series)
     if not series.dtype.is_float() and series.null_count() == len(series):
         return np.full(len(series), np.nan)
     values = _as_floats(series)
@@ -110,11 +114,12 @@ def numbers(
 def _as_floats(series: nw.Series[Any]) -> NDArray[np.float64] | None:
     """Convert a column of numbers to floats; None if it has texts."""
     if series.dtype.is_numeric():
-        return series.cast(nw.Float64).to_numpy().astype(np.float64, copy=False)
-    if series.dtype not in (nw.Boolean, nw.Object, nw.Unknown):
+        with suppress(Exception):  # of the library, for integers of more bits than a float has
+            return series.cast(nw.Float64).to_numpy().astype(np.float64, copy=False)
+    elif series.dtype not in (nw.Boolean, nw.Object, nw.Unknown):
         return None
     values = series.to_list()
-    if any(isinstance(value, str) or not is_one_value(value) for value in values):
+    if any(isinstance(value, str) for value in values):
         return None
     try:
         column = pd.to_numeric(pd.Series(values, dtype=object))
@@ -145,15 +150,26 @@ def text_levels(series: nw.Series[Any]) -> Levels:
 def _factorise(series: nw.Series[Any]) -> tuple[NDArray[np.intp], list[Any]]:
     """Code each row by the distinct values that occur, -1 if missing; return codes and values."""
     frame, dtype = series.implementation, series.dtype
-    if dtype in (nw.Object, nw.Unknown) and not all(map(is_one_value, series.to_list())):
-        raise not_one_value(series.to_list(), series.name)
+    _require_plain(series)
     if frame.is_pandas():
         return _factorise_pandas(series.to_native())
     if frame.is_pyarrow():
         return _factorise_pandas(pd.Series(pd.arrays.ArrowExtensionArray(series.to_native())))
-    if frame.is_polars() and (dtype.is_integer() or dtype.is_float() or dtype in CODED):
+    has_numbers = dtype.is_float() or (dtype.is_integer() and dtype not in BEYOND_NUMPY)
+    if frame.is_polars() and (has_numbers or dtype in CODED):
         return _factorise_polars(series)
     return _factorise_pandas(pd.Series(series.to_list(), dtype=object))
+
+
+def _require_plain(series: nw.Series[Any]) -> None:
+    """Refuse cells that are no number, text or date, where the type of the column allows them."""
+    dtype, native = series.dtype, series.to_native()
+    if isinstance(native, pd.Series) and native.dtype == object:  # narwhals looks at 100 rows only
+        doubtful = pd.api.types.infer_dtype(native, skipna=True) not in ONE_KIND
+    else:
+        doubtful = dtype in (nw.Object, nw.Unknown, nw.Binary) or dtype.is_nested()
+    if doubtful:
+        require_plain_cells(series.to_list(), series.name)
 
 
 def _factorise_pandas(series: pd.Series[Any]) -> tuple[NDArray[np.intp], list[Any]]:

@@ -12,14 +12,15 @@ import pandas as pd
 from scipy import sparse
 
 from survtrace.errors import DataError, SettingError
+from survtrace.tables.covariates.cells import require_plain_cells
 from survtrace.tables.covariates.covariate import (
     Covariate,
     Kind,
     learned_names,
     require_distinct_names,
 )
-from survtrace.tables.covariates.distinct_values import is_one_value, not_one_value
 from survtrace.tables.covariates.real_numbers import (
+    as_array,
     complex_numbers,
     dense_array,
     is_complex,
@@ -39,13 +40,34 @@ def open_table(X: Any) -> nw.DataFrame[Any]:
         raise sparse_matrix()
     if isinstance(X, Mapping):
         X = _frame_of_mapping(X)
+    frame = open_frame(X)
+    if frame is None:
+        return _table_of_array(X)
+    if isinstance(native := frame.to_native(), pd.DataFrame):
+        _refuse_complex(native)
+    return frame
+
+
+def open_frame(X: Any) -> nw.DataFrame[Any] | None:
+    """Open a frame of any library, its names as texts that differ; None for all else.
+
+    Examples
+    --------
+    >>> open_frame(pd.DataFrame({0: [1.0]})).columns, open_frame([[1.0]])
+    (['0'], None)
+    """
     if isinstance(X, pd.DataFrame):
         if not all(isinstance(name, str) for name in X.columns):  # new names cost a copy of all
             X = X.set_axis([str(name) for name in X.columns], axis=1)
         require_distinct_names(list(X.columns))
-        _refuse_complex(X)
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    return frame if isinstance(frame, nw.DataFrame) else _table_of_array(X)
+    try:
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+    except TypeError:  # a frame of polars that has not been computed
+        raise DataError(
+            f"a table must hold its values; got {type(X).__name__}, which is yet to be computed. "
+            "Pass what .collect() gives."
+        ) from None
+    return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def _frame_of_mapping(X: Mapping[Any, Any]) -> pd.DataFrame:
@@ -55,10 +77,11 @@ def _frame_of_mapping(X: Mapping[Any, Any]) -> pd.DataFrame:
             "column. One subject is a table of one row: pd.DataFrame([row])."
         )
     try:
+        X = {name: as_array(v) if hasattr(v, "detach") else v for name, v in X.items()}
         return pd.DataFrame(X)
     except OverflowError:  # whole numbers beyond any float, which are refused by name later
         return pd.DataFrame({name: np.array(values, dtype=object) for name, values in X.items()})
-    except ValueError as error:
+    except Exception as error:  # whatever pandas makes of sets, functions, other objects
         raise DataError(
             f"X must be a table with a row for each subject; a mapping needs columns of one "
             f"length ({error}). Pass a frame."
@@ -143,7 +166,10 @@ def kind_of(series: nw.Series[Any]) -> Kind:
     if dtype.is_temporal():
         raise _dates(series.name, dtype)
     if dtype.is_nested():
-        raise DataError(f"column {series.name!r} holds {dtype}; a covariate is one value a row.")
+        raise DataError(
+            f"column {series.name!r} holds {dtype}; a covariate is one value a row. Take the "
+            "values apart, or leave the column out."
+        )
     if dtype.is_numeric():
         return "numerical"
     if dtype in (nw.Object, nw.Unknown):
@@ -160,8 +186,7 @@ def _dates(name: str, dtype: Any) -> DataError:
 
 def _kind_of_objects(series: nw.Series[Any]) -> Kind:
     values = series.to_list()
-    if not all(map(is_one_value, values)):
-        raise not_one_value(values, series.name)
+    require_plain_cells(values, series.name)
     kind = pd.api.types.infer_dtype(values, skipna=True)
     if kind == "complex":
         raise complex_numbers(series.name)

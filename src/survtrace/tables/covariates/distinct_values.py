@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from survtrace.errors import DataError
-
 # Classes of pandas for a missing value, by name: their objects come without importing pandas here.
 MISSING_CLASSES = ("NAType", "NaTType")
 
@@ -25,27 +23,6 @@ def is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in MISSING_CLASSES:
         return True
     return isinstance(value, float | np.floating) and value != value
-
-
-def is_one_value(value: Any) -> bool:
-    """Check whether a cell holds one value, and not a list or another thing that can change.
-
-    Examples
-    --------
-    >>> is_one_value("f"), is_one_value([1, 2])
-    (True, False)
-    """
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
-
-
-def not_one_value(values: Iterable[Any], name: Any) -> DataError:
-    """Make the error for a column of which a cell holds a list, a dict or the like."""
-    odd = next(type(value).__name__ for value in values if not is_one_value(value))
-    return DataError(f"column {name!r} holds a {odd} in a cell; a covariate is one value a row.")
 
 
 def factorise(values: Iterable[Any]) -> tuple[NDArray[np.intp], list[Any]]:

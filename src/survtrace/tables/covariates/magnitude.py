@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from survtrace.errors import DataError, row_name
 
 LARGEST = 1e20  # every whole number of 64 bits is smaller
+SMALLEST = 1e-100  # the square of a smaller number is 0 in floats, or nearly
 FARTHEST = 1e9  # standard deviations; the network multiplies values in float32, up to 3e38
 
 
@@ -30,6 +31,18 @@ def require_magnitude(values: NDArray[np.float64], name: str, first_row: int = 0
             f"has {beyond.sum()} of {len(values)} values beyond (first: "
             f"{row_name(first_row + first)}{seen}). Correct them, or make them missing."
         )
+
+
+def without_underflow(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Make 0 what is nearer to 0 than `SMALLEST`: variances of such numbers underflow.
+
+    Examples
+    --------
+    >>> without_underflow(np.array([0.5, 1e-320])).tolist()
+    [0.5, 0.0]
+    """
+    tiny = (np.abs(values) < SMALLEST) & (values != 0)
+    return np.where(tiny, 0.0, values) if tiny.any() else values
 
 
 def is_within_reach(scaled: NDArray[np.float32]) -> bool:

@@ -24,14 +24,44 @@ def real_numbers(values: Any, name: str) -> NDArray[np.float64]:
     survtrace.errors.DataError: times must be real numbers; got complex ones. Pass their real part.
     """
     refuse_masked(values, name)
-    if is_complex(values):
+    array = as_array(values)
+    if is_complex(array):
         raise DataError(f"{name} must be real numbers; got complex ones. Pass their real part.")
-    return np.asarray(values, dtype=np.float64)
+    if array.dtype.kind in "mM":  # numpy would count days, or nanoseconds
+        raise DataError(f"{name} must be numbers; got dates or times ({array.dtype}). Count them.")
+    try:
+        with np.errstate(over="ignore"):  # to infinity, which the caller refuses
+            return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise
+    except Exception as error:  # a whole number beyond floats, or an object of somebody else's
+        raise ValueError(f"no number: {type(error).__name__}") from None
+
+
+def as_array(values: Any) -> NDArray[Any]:
+    """Convert to an array, also a tensor that requires a gradient; `ValueError` where none fits.
+
+    Examples
+    --------
+    >>> as_array([[61.0, 1.0]]).shape
+    (1, 2)
+    """
+    try:
+        if hasattr(values, "detach"):  # a tensor, told without importing torch
+            tensor = values.detach().cpu().resolve_conj()
+            values = tensor.double() if str(tensor.dtype) == "torch.bfloat16" else tensor
+        return np.asarray(values)
+    except Exception as error:  # of numpy, torch, or whatever the values are
+        raise ValueError(f"no array can be made of it ({_first_line(error)})") from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [""])[0].rstrip(".") or type(error).__name__
 
 
 def refuse_masked(values: Any, name: str) -> None:
     """Refuse a masked array in which values are masked."""
-    if not np.ma.is_masked(values) or values.dtype.names:
+    if not isinstance(values, np.ma.MaskedArray) or values.dtype.names:
         return
     mask = np.atleast_1d(np.asarray(values.mask, dtype=bool))
     masked = np.atleast_1d(mask.any(axis=tuple(range(1, mask.ndim))))
@@ -51,8 +81,8 @@ def is_complex(values: Any) -> bool:
     (True, False)
     """
     try:
-        array = np.asarray(values)
-    except (TypeError, ValueError):
+        array = as_array(values)
+    except ValueError:
         return False
     if array.dtype == object:
         return any(isinstance(value, (complex, np.complexfloating)) for value in array.ravel())
@@ -70,9 +100,19 @@ def dense_array(X: Any) -> NDArray[Any]:
     if isinstance(X, np.ma.MaskedArray):
         masked: Any = X.astype(float if X.dtype.kind in "biuf" else object)
         X = masked.filled(np.nan)
-    array = np.asarray(X)
+    try:
+        array = as_array(X)
+    except ValueError as error:
+        raise DataError(
+            f"X must be a table with a row for each subject; {error}. Pass a frame, or an array "
+            "with two axes."
+        ) from None
     if array.dtype.kind == "c" or (array.dtype == object and is_complex(array)):
         raise DataError("X must hold real numbers; Complex data not supported. Split the parts.")
+    if array.dtype.kind == "V":
+        raise DataError(
+            f"X must be a table of numbers and texts; got an array of {array.dtype}. Pass a frame."
+        )
     if array.ndim != 2:
         raise DataError(
             f"X must be a table with a row for each subject; got shape {array.shape}. "

@@ -149,8 +149,15 @@ def find_decimal(table: nw.DataFrame[Any], n_rows: int = 500) -> str:
     """
     kinds = (nw.String, nw.Object, nw.Unknown)
     names = [name for name in table.columns if table[name].dtype in kinds]
-    columns = (table[name].drop_nulls().head(n_rows).to_list() for name in names)
+    columns = (_first_present(table[name], n_rows) for name in names)
     return common_decimal([text for text in column if isinstance(text, str)] for column in columns)
+
+
+def _first_present(series: nw.Series[Any], n_rows: int) -> list[Any]:
+    try:
+        return series.drop_nulls().head(n_rows).to_list()
+    except Exception:  # what cannot be compared is refused by name where the column is read
+        return series.to_list()
 
 
 def open_bytes(path: Path) -> IO[bytes]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from survtrace.errors import Answer, DataError, DataWarning, warn
+from survtrace.errors import Answer, DataError, DataWarning, short, warn
 from survtrace.tables.outcome.event_labels import (
     DEATH,
     is_truth,
@@ -66,8 +67,15 @@ def named_labels(censored: Any) -> tuple[Any, ...] | None:
     """Return the labels that ``censored=`` names: one, or several; none at all for ``[]``."""
     if censored is None:
         return None
-    one = isinstance(censored, (str, bytes)) or not isinstance(censored, Iterable)
-    return tuple(plain_label(label) for label in ([censored] if one else censored))
+    several = isinstance(censored, list | tuple | set | frozenset | np.ndarray)
+    labels = np.ravel(censored) if isinstance(censored, np.ndarray) else censored
+    plain = tuple(plain_label(label) for label in (labels if several else [censored]))
+    if not all(label is None or isinstance(label, str | Real) for label in plain):
+        raise DataError(
+            "censored must be a label of the event column that means censored, a number or a "
+            f"text, or a list of them; got {short(censored)}. Write for example censored=['alive']."
+        )
+    return plain
 
 
 def read_meaning(

@@ -75,7 +75,7 @@ def plain_label(value: Any) -> Any:
     if isinstance(value, (bool, np.bool_)):
         return int(value)
     if isinstance(value, (float, np.floating, Decimal)):
-        if value != value:
+        if np.isnan(float(value)) if isinstance(value, float | np.floating) else value.is_nan():
             return None
         return int(value) if np.isfinite(float(value)) and value == int(value) else value
     if isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64):
@@ -113,7 +113,7 @@ def is_usual(label: Any) -> bool:
     >>> [is_usual(label) for label in (0, "ALIVE", "Lost to follow-up", "alive with disease")]
     [True, True, True, False]
     """
-    return label == 0 if isinstance(label, int) else plain_words(label) in USUAL_WORDS
+    return plain_words(label) in USUAL_WORDS if isinstance(label, str) else label == 0
 
 
 def looks_censored(label: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from survtrace.errors import Answer, DataError, row_name
+from survtrace.errors import Answer, DataError, row_name, short
 from survtrace.tables.outcome.censoring_labels import (
     EMPTY,
     Followed,
@@ -19,7 +19,6 @@ from survtrace.tables.outcome.censoring_labels import (
     refuse_dates,
 )
 from survtrace.tables.outcome.event_labels import is_date, is_usual, plain_label
-from survtrace.tables.outcome.outcome_columns import short
 
 
 def checked_labels(
@@ -28,7 +27,13 @@ def checked_labels(
     """Code each subject by distinct labels; whole numbers as int, none missing."""
     if events.dtype.kind in "mM":
         events = np.array([None if np.isnat(date) else date for date in events], dtype=object)
-    codes, values = pd.factorize(events, use_na_sentinel=False)
+    try:
+        codes, values = pd.factorize(events, use_na_sentinel=False)
+    except Exception:  # lists and other objects, of which equal ones cannot be found
+        odd = np.array([not _is_hashable(event) for event in events])
+        raise DataError(
+            f"{_seen(odd, events, first_row)} Drop or correct these subjects."
+        ) from None
     raw = list(values) if values.dtype == object else values.tolist()
     labels = [plain_label(label) for label in raw]
     if EMPTY in (named_labels(censored) or ()):
@@ -43,18 +48,29 @@ def checked_labels(
     return np.array([index[label] for label in labels], dtype=np.int64)[codes], distinct
 
 
+def _is_hashable(value: Any) -> bool:
+    try:
+        return hash(value) is not None
+    except Exception:  # an object of somebody else's may raise anything
+        return False
+
+
+def _seen(bad: NDArray[np.bool_], events: Any, first_row: int) -> str:
+    first = int(np.flatnonzero(bad)[0])
+    return (
+        "event must be 0 for censored subjects, or a cause as a whole number above 0 or as text; "
+        f"{bad.sum()} of {len(bad)} are not (first: {row_name(first_row + first)}, "
+        f"{short(events[first])})."
+    )
+
+
 def _refuse_invalid(codes: NDArray[Any], raw: list[Any], labels: list[Any], first_row: int) -> None:
     missing = np.array([label is None for label in labels], dtype=bool)
     valid = [isinstance(label, str) or (isinstance(label, int) and label >= 0) for label in labels]
     bad = (missing if missing.any() else ~np.array(valid, dtype=bool))[codes]
     if not bad.any():
         return
-    first = int(np.flatnonzero(bad)[0])
-    seen = (
-        "event must be 0 for censored subjects, or a cause as a whole number above 0 or as text; "
-        f"{bad.sum()} of {len(bad)} are not (first: {row_name(first_row + first)}, "
-        f"{short(raw[codes[first]])})."
-    )
+    seen = _seen(bad, [raw[code] for code in codes], first_row)
     if not missing.any():
         raise DataError(f"{seen} Drop or correct these subjects.")
     usual = [str(label) for label in labels if label is not None and is_usual(label)]

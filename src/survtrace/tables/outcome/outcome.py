@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataError, row_name
+from survtrace.errors import DataError, row_name, short
+from survtrace.rules import find_label
 from survtrace.tables.outcome.censoring_labels import (
     LabelCounts,
     Meaning,
@@ -121,12 +122,13 @@ class Outcome:
 
     def cause_number(self, cause: Any) -> int:
         """Look up the number 1..K of a cause by its label."""
-        if cause not in self.causes:
+        place = find_label(cause, self.causes)
+        if place is None:
             raise DataError(
-                f"cause must be one of the labels {list(self.causes)}; got {cause!r}. "
+                f"cause must be one of the labels {list(self.causes)}; got {short(cause)}. "
                 "Pass a label that occurs in the outcome."
             )
-        return self.causes.index(cause) + 1
+        return place + 1
 
 
 class Surv:

@@ -10,14 +10,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from survtrace.errors import DataError, DataWarning, row_name, warn
-from survtrace.tables.covariates.real_numbers import is_complex, refuse_masked
+from survtrace.errors import DataError, DataWarning, row_name, short, warn
+from survtrace.tables.covariates.covariates import open_frame
+from survtrace.tables.covariates.real_numbers import as_array, is_complex, refuse_masked
 from survtrace.tables.covariates.text_numbers import parse_numbers
 
 EXAMPLE = "for example Surv.from_arrays(event=[0, 1, 2], duration=[3.5, 1.2, 8.0])"
 IN_COMMAND = "Name the columns with --event and --duration."
 DURATION_NAMES = ("duration", "time", "stop")
 ENTRY_NAMES = ("entry", "start")
+LARGEST, SMALLEST = 1e20, 1e-20  # squares and ratios of durations in between are finite
 
 
 class OutcomeColumns(NamedTuple):
@@ -68,10 +70,10 @@ def _named_columns(y: Any) -> dict[str, NDArray[Any]]:
         return {str(name): _as_named(values, str(name)) for name, values in y.items()}
     if isinstance(y, np.ndarray) and y.dtype.names:
         return {name: as_column(y[name], name) for name in y.dtype.names}
-    frame = nw.from_native(y, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
+    frame = open_frame(y)
+    if frame is not None:
         return {name: _column_of(frame[name]) for name in frame.columns}
-    shape = np.shape(y)
+    shape = getattr(y, "shape", None) or (isinstance(y, list | tuple) and (len(y),))
     seen = f"an array of shape {shape}" if shape else f"{type(y).__name__}"
     raise DataError(
         "y must name its columns, event and duration: a frame, a mapping or a structured "
@@ -83,7 +85,10 @@ def _column_of(series: Any) -> NDArray[Any]:
     dates = series.dtype.is_temporal() and series.implementation.is_pandas()
     if dates or series.dtype.is_numeric() or series.dtype == nw.Boolean:
         return np.asarray(series.to_numpy())
-    return np.array([*series.to_list(), None], dtype=object)[:-1]  # lists stay in their cells
+    column = np.empty(len(series), dtype=object)
+    for row, value in enumerate(series.to_list()):  # lists and tensors stay in their cells
+        column[row] = value
+    return column
 
 
 def _as_named(values: Any, name: str) -> NDArray[Any]:
@@ -100,7 +105,10 @@ def as_ids(values: Any) -> NDArray[Any]:
 def as_column(values: Any, name: str) -> NDArray[Any]:
     """Convert to an array with one value for each subject."""
     refuse_masked(values, name)
-    column = np.asarray(values)
+    try:
+        column = as_array(values)
+    except ValueError as error:
+        raise DataError(f"{name} must be one value for each subject; {error}.") from None
     if column.dtype.kind in "US":
         column = column.astype(object)
     if column.ndim != 1:
@@ -141,7 +149,13 @@ def checked_durations(
             "Drop or correct these rows; entry is 0 for those under observation from the origin "
             "of duration on."
         )
-    for bad, rule in ((~np.isfinite(duration), "finite"), (duration < 0, "zero or more")):
+    rules = (
+        (~np.isfinite(duration), "finite"),
+        (duration < 0, "zero or more"),
+        (duration > LARGEST, f"at most {LARGEST:g}, in whatever unit"),
+        ((duration > 0) & (duration < SMALLEST), f"0, or at least {SMALLEST:g}, in whatever unit"),
+    )
+    for bad, rule in rules:
         if bad.any():
             first = np.flatnonzero(bad)[0]
             raise DataError(
@@ -174,7 +188,7 @@ def duration_numbers(
         return _read_texts(durations, first_row, name)
     try:
         return durations.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # an object of somebody else's may raise anything
         bad = np.array([not _is_number(value) for value in durations])
         raise _no_numbers(durations, bad, first_row, name) from None
 
@@ -214,22 +228,8 @@ def _no_numbers(
     )
 
 
-def short(value: Any, most: int = 40) -> str:
-    """Format a value as Python does, cut if it is long.
-
-    Examples
-    --------
-    >>> short(10**400, most=8)
-    '10000000...'
-    >>> short(np.int64(7))
-    '7'
-    """
-    text = repr(value.item() if isinstance(value, np.generic) else value)
-    return text if len(text) <= most else f"{text[:most]}..."
-
-
 def _is_number(value: Any) -> bool:
     try:
         return bool(np.isfinite(float(value))) or value != value
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # an object of somebody else's may raise anything
         return value is None

@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from survtrace.errors import DataError, row_name
+from survtrace.errors import DataError, row_name, short
 from survtrace.tables.outcome.event_labels import BLANKS
-from survtrace.tables.outcome.outcome_columns import short
 
 # Two times of one subject are the same if they differ by less: a table that was made by sums, such
 # as 0.1 + 0.2, has rows that miss each other by a rounding error, which is no gap and no overlap.
@@ -272,7 +271,7 @@ def _numbered(labels: NDArray[Any], first_row: int) -> tuple[Numbers, NDArray[An
     """Number subjects as in `number_subjects`; also return their labels."""
     try:
         numbers, distinct = pd.factorize(labels)
-    except TypeError:
+    except Exception:  # lists and other objects, of which equal ones cannot be found
         raise DataError(
             f"id must be a number or a text for each row; got {type(labels[0]).__name__}. Pass the "
             "column that names the subject."

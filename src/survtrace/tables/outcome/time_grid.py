@@ -14,6 +14,7 @@ from survtrace.errors import DataError, DataWarning, SettingError, warn
 from survtrace.tables.covariates.real_numbers import real_numbers
 from survtrace.tables.outcome.outcome import Outcome
 
+MANY_EQUAL = 10  # subjects with one duration, above which that is no coincidence
 EVENTS_IN_INTERVAL = 20  # at least, where a grid has more intervals than were asked for
 
 
@@ -31,6 +32,7 @@ def choose_cuts(
     and ``learned`` those of the training rows, of which ``trained_on`` may be a sample.
     """
     cuts = quantile_cuts(trained_on, n_intervals)  # refuses a cohort without events
+    _require_spread(trained_on)
     if grid is not None:
         cuts = np.append(cuts[0], grid[grid > cuts[0]])
     before, after = trained_on.n_events, end_follow_up(trained_on, cuts[-1]).n_events
@@ -46,6 +48,16 @@ def choose_cuts(
     within = {k: round(n * after[k] / before[k]) if before[k] else n for k, n in learned.items()}
     warn_of_sparse_causes(within, len(cuts) - 1)
     return cuts
+
+
+def _require_spread(outcome: Outcome) -> None:
+    """Refuse durations that are all the same: they do not tell when anything happened."""
+    shortest, longest = outcome.duration.min(), outcome.duration.max()
+    if shortest == longest and len(outcome) > MANY_EQUAL:
+        raise DataError(
+            f"durations must tell when follow-up ended; those of all {len(outcome)} subjects are "
+            f"{longest:g}. Pass the column of times, not a constant one."
+        )
 
 
 def quantile_cuts(outcome: Outcome, n_intervals: int) -> NDArray[np.float64]:

@@ -1,0 +1,122 @@
+"""Rules that arguments and settings must keep: a test, its words, and the error that says both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from survtrace.errors import SettingError, short
+
+
+class Rule(NamedTuple):
+    """A test of a value, and the description of what passes it."""
+
+    holds: Callable[[Any], bool]
+    description: str
+
+
+def whole(low: int, high: int = 2**31 - 1) -> Rule:
+    """Make the rule: a whole number of at least ``low``; none is so large that it overflows."""
+    return Rule(
+        lambda v: isinstance(v, Integral) and not isinstance(v, bool) and low <= int(v) <= high,
+        f"a whole number of at least {low}" + ("" if high == 2**31 - 1 else f" and at most {high}"),
+    )
+
+
+def between(low: float, high: float, *, above: bool = False, below: bool = False) -> Rule:
+    """Make the rule: a number from ``low`` to ``high``; ``above``, ``below`` leave the ends out."""
+
+    def holds(v: Any) -> bool:
+        if not isinstance(v, Real) or isinstance(v, bool):
+            return False
+        number: Any = v  # not float(v): a whole number may be larger than any float
+        enough = number > low if above else number >= low
+        return bool(enough and (number < high if below else number <= high))
+
+    first, last = "above" if above else "from", "and below" if above and below else "to"
+    last = "below" if below and not above else last
+    return Rule(holds, f"a number {first} {low} {last} {high}")
+
+
+def one_of(*options: Any) -> Rule:
+    """Make the rule: one of a few values, of the same type."""
+    return Rule(
+        lambda v: any(type(v) is type(option) and v == option for option in options),
+        "one of " + ", ".join(repr(option) for option in options),
+    )
+
+
+def either(*rules: Rule) -> Rule:
+    """Make the rule that holds where any of the rules does."""
+    description = " or ".join(rule.description for rule in rules)
+    return Rule(lambda v: any(rule.holds(v) for rule in rules), description)
+
+
+TEXT = Rule(lambda v: isinstance(v, str), "a text")
+FLAG = Rule(lambda v: isinstance(v, bool | np.bool_), "True or False")
+SEED = Rule(
+    lambda v: v is None or isinstance(v, np.random.RandomState) or whole(0, 2**32 - 1).holds(v),
+    f"None, a whole number from 0 to {2**32 - 1}, or a RandomState of numpy",
+)
+GENERATOR = Rule(
+    lambda v: v is None or isinstance(v, np.random.Generator) or whole(0, 2**64 - 1).holds(v),
+    "None, a whole number of at least 0, or a Generator of numpy",
+)
+
+
+def check_value(name: str, value: Any, rule: Rule) -> None:
+    """Refuse an argument that breaks its rule.
+
+    Examples
+    --------
+    >>> check_value("n_folds", 1, whole(2))
+    Traceback (most recent call last):
+    survtrace.errors.SettingError: n_folds must be a whole number of at least 2; got 1.
+    """
+    if not rule.holds(value):
+        raise SettingError(f"{name} must be {rule.description}; got {short(value)}.")
+
+
+def check_flags(**flags: Any) -> None:
+    """Refuse arguments that are neither True nor False, such as an array.
+
+    Examples
+    --------
+    >>> check_flags(as_frame="yes")
+    Traceback (most recent call last):
+    survtrace.errors.SettingError: as_frame must be True or False; got 'yes'.
+    """
+    for name, value in flags.items():
+        check_value(name, value, FLAG)
+
+
+def random_generator(random_state: Any) -> np.random.Generator:
+    """Make numpy's generator of a seed, or take the one that is given.
+
+    Examples
+    --------
+    >>> random_generator("today")
+    Traceback (most recent call last):
+    survtrace.errors.SettingError: random_state must be None, a whole number of at least 0, or a \
+Generator of numpy; got 'today'.
+    """
+    check_value("random_state", random_state, GENERATOR)
+    return np.random.default_rng(random_state)
+
+
+def find_label(label: Any, labels: Sequence[Any]) -> int | None:
+    """Find the place of a label among others; None if it is none of them.
+
+    Lists and arrays are none: to compare them with a label gives no answer.
+
+    Examples
+    --------
+    >>> find_label(2, [1, 2]), find_label("2", [1, 2]), find_label([2], [1, 2])
+    (1, None, None)
+    """
+    if not isinstance(label, str | Real) or isinstance(label, bool | np.bool_):
+        return None
+    return next((place for place, each in enumerate(labels) if each == label), None)

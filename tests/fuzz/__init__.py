@@ -1,0 +1,1 @@
+"""Bad input made at random, by seed, and what becomes of it."""
