@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold
 
-from survtrace import SettingError, SurvTRACE, tuning
+from survtrace import SettingError, StorageError, SurvTRACE, tuning
 from survtrace.datasets import make_changing_cohort
+from survtrace.folder_lock import only_writer
 
 optuna = pytest.importorskip("optuna")
 
@@ -51,6 +52,32 @@ def test_a_second_call_goes_on_where_the_first_ended(search, tmp_path):
     assert len(trials_in(tmp_path)) == 3
     search(3)
     assert len(trials_in(tmp_path)) == 3
+
+
+def test_a_line_that_a_power_cut_left_half_written_is_cut_off(search, tmp_path):
+    search(2)
+    journal = tmp_path / "trials.log"
+    whole = journal.read_bytes()
+    journal.write_bytes(whole + b'{"op_code":4,"worker')
+    search(3)
+    assert journal.read_bytes().startswith(whole)
+    assert len(trials_in(tmp_path)) == 3
+
+
+def test_an_interrupted_fit_is_no_trial(search, tmp_path, monkeypatch):
+    def interrupted(est, X, y):
+        est.card_ = {"interrupted": True}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SurvTRACE, "fit", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            search(2)
+    assert not (tmp_path / "settings.json").exists()
+
+
+def test_two_searches_in_one_folder_are_refused(search, tmp_path):
+    with only_writer(tmp_path), pytest.raises(StorageError, match="is in use by process"):
+        search(1)
 
 
 def test_the_best_has_the_lowest_loss(search, tmp_path):

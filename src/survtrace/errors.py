@@ -1,5 +1,6 @@
 """Errors and warnings: whose fault it is, how they name a row, and whose line a warning names."""
 
+import errno
 import re
 import sys
 import warnings
@@ -14,6 +15,9 @@ PACKAGE = str(Path(__file__).parent)
 QUOTES = ("'", '"')
 # A quoted name, kept with its digits, or a number that is no part of a name nor a key of a dict.
 STANDING_NUMBER = re.compile(r"""'[^']*'|"[^"]*"|(?<!\w)\d[\d,.]*(?![\w:])""")
+
+
+OUT_OF_MEMORY = re.compile("allocate memory|out of memory|bad_alloc|start new thread")
 
 
 class Answer(NamedTuple):
@@ -76,6 +80,41 @@ class StorageError(SurvtraceError, OSError):
 
 class NotEnoughMemoryError(SurvtraceError, MemoryError):
     """There is not enough memory for what was asked."""
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Tell whether an error says that memory ran out, by its type or, of torch, by its words.
+
+    Examples
+    --------
+    >>> lacks_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory"))
+    True
+    """
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+        return True
+    return isinstance(error, RuntimeError) and OUT_OF_MEMORY.search(str(error)) is not None
+
+
+@contextmanager
+def memory_errors(doing: str, way_out: str) -> Iterator[None]:
+    """Say in our words that memory ran out.
+
+    Examples
+    --------
+    >>> with memory_errors("fit", "Take fewer rows."):
+    ...     raise MemoryError
+    Traceback (most recent call last):
+    survtrace.errors.NotEnoughMemoryError: there is not enough memory to fit. Take fewer rows.
+    """
+    try:
+        yield
+    except NotEnoughMemoryError:
+        raise
+    except (MemoryError, OSError, RuntimeError) as error:
+        if not lacks_memory(error):
+            raise
+        message = f"there is not enough memory to {doing}. {way_out}"
+        raise NotEnoughMemoryError(message) from error
 
 
 class DataWarning(UserWarning):

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from survtrace.cohort.file_source import FileSource, Source, require_streamable
 from survtrace.cohort.source import read_frame
+from survtrace.errors import memory_errors
 from survtrace.inference.certainty_methods import CertaintyMethods
 from survtrace.inference.interval import IntervalScale
 from survtrace.inference.landmark_score import landmark_brier_score
@@ -376,7 +377,8 @@ class SurvTRACE(CertaintyMethods, BaseEstimator):  # type: ignore[misc]
             source = FileSource(Path(X), read_roles(y), settings.zero_duration)
         else:
             source = read_frame(X, y, sample_weight, eval_set, zero_duration=settings.zero_duration)
-        state = fit(settings, source, choose_device(self.device), cluster)
+        with memory_errors("fit", "Take smaller batches or fewer rows, or fit from Parquet files."):
+            state = fit(settings, source, choose_device(self.device), cluster)
         self.causes_, self.censored_ = state.causes, state.censored
         self._remember_names(state.encoding)
         self.encoding_ = state.encoding
@@ -414,3 +416,12 @@ class SurvTRACE(CertaintyMethods, BaseEstimator):  # type: ignore[misc]
             self.n_threads,
             self.typicality_,
         )
+
+
+def require_whole_fit(est: Any) -> None:
+    """Raise KeyboardInterrupt where a fit was interrupted, which `fit` itself only warns of.
+
+    What makes many fits must not take a fit that was broken off for a whole one.
+    """
+    if getattr(est, "card_", {}).get("interrupted"):
+        raise KeyboardInterrupt

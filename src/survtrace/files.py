@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from survtrace.errors import NotEnoughMemoryError, SavedFileError, StorageError
+from survtrace.errors import SavedFileError, StorageError, memory_errors
 
 # What the user can mend, or must know of; other errors are not about the disk.
 DISK_ERRORS = {
@@ -84,7 +84,8 @@ def new_folder(path: Path, replace: tuple[str, ...] = ()) -> Iterator[Path]:
 def own_errors(path: Path) -> Iterator[None]:
     """Turn errors of the disk and of memory while ``path`` is written into errors of ours."""
     try:
-        yield
+        with memory_errors(f"write {path}", "Close other programs, or use a machine with more."):
+            yield
     except StorageError:
         raise
     except OSError as error:
@@ -92,11 +93,6 @@ def own_errors(path: Path) -> Iterator[None]:
             raise
         raise StorageError(
             f"{path} could not be written ({error.strerror}). {DISK_ERRORS[error.errno]}", error
-        ) from error
-    except MemoryError as error:
-        raise NotEnoughMemoryError(
-            f"there is not enough memory to write {path}. Close other programs, or use a machine "
-            "with more."
         ) from error
 
 
@@ -146,16 +142,16 @@ device or a folder. Put the file itself there.
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
                 raise not_regular
-            content = b"" if found.st_size > most_bytes else file.read(most_bytes + 1)
+            content = b"" if found.st_size > most_bytes else file.read(found.st_size + 1)
     except (FileNotFoundError, NotADirectoryError):
         raise
     except OSError as error:
         raise SavedFileError(f"{path} cannot be read ({error.strerror or error}).") from error
-    if max(found.st_size, len(content)) <= most_bytes:
+    if len(content) == found.st_size <= most_bytes:
         return content
     raise SavedFileError(
-        f"{path} has {found.st_size:,} bytes, more than the {most_bytes:,} that are read. It was "
-        "not written by survtrace, or is damaged."
+        f"{path} has {found.st_size:,} bytes, more than the {most_bytes:,} that are read, or "
+        "changes while it is read. It was not written by survtrace, or is damaged."
     )
 
 

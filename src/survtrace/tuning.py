@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,13 @@ from rich.progress import Progress
 from sklearn.model_selection import KFold
 
 from survtrace.errors import SettingError, require
-from survtrace.estimator import SurvTRACE
+from survtrace.estimator import SurvTRACE, require_whole_fit
+from survtrace.files import own_errors, replacing
+from survtrace.folder_lock import only_writer
 from survtrace.tables.outcome.outcome import read_outcome
 
 Suggest = Callable[[Any], dict[str, Any]]
+TRIALS = "trials.log"
 Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
@@ -82,11 +86,28 @@ def tune(
     fixed
         Settings held fixed, such as ``{"n_members": 1, "categorical": [...]}``.
     """
+    require("optuna", "tune", "a search needs")  # before a folder is made
+    with only_writer(Path(folder)), own_errors(Path(folder, TRIALS)):
+        _mend(Path(folder, TRIALS))
+        return _search(X, y, folder, space, n_trials, n_folds, fixed or {}, random_state)
+
+
+def _search(
+    X: Any,
+    y: Any,
+    folder: str | Path,
+    space: str,
+    n_trials: int,
+    n_folds: int,
+    fixed: Mapping[str, Any],
+    random_state: int,
+) -> dict[str, Any]:
+    """Try settings until so many trials are done, and keep the best."""
     optuna = require("optuna", "tune", "a search needs")
     study, folds = open_study(folder, space, random_state), inner_folds(y, n_folds, random_state)
 
     def objective(trial: Any) -> float:
-        settings = suggest(trial, space, fixed or {})
+        settings = suggest(trial, space, fixed)
         mean = np.inf
         for step, mean in enumerate(mean_losses(X, y, folds, settings, random_state)):
             trial.report(mean, step)
@@ -115,12 +136,25 @@ def open_study(folder: str | Path, space: str, random_state: int) -> Any:
     return optuna.create_study(
         study_name=space,
         storage=optuna.storages.JournalStorage(
-            optuna.storages.journal.JournalFileBackend(str(Path(folder, "trials.log")))
+            optuna.storages.journal.JournalFileBackend(str(Path(folder, TRIALS)))
         ),
         load_if_exists=True,
         sampler=optuna.samplers.TPESampler(seed=random_state),
         pruner=optuna.pruners.MedianPruner(n_startup_trials=5),
     )
+
+
+def _mend(trials: Path) -> None:
+    """Cut off the line that a killed search or a full disk has left half written.
+
+    The next line would be appended to it, and the journal could not be read again.
+    """
+    if not trials.exists():
+        return
+    content = trials.read_bytes()
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        os.truncate(trials, whole)
 
 
 def count_done(study: Any) -> int:
@@ -160,8 +194,11 @@ def mean_losses(
     """After each fold, the mean of the integrated Brier scores of all so far, over causes too."""
     losses = []
     for learn, held_out in folds:
-        est = SurvTRACE(random_state=random_state, **{"verbose": False, **settings})
+        # Intervals of predictions have no part in the score, and take half of the time more.
+        chosen = {"verbose": False, "intervals": False, **settings}
+        est = SurvTRACE(random_state=random_state, **chosen)
         est.fit(_rows(X, learn), _rows(y, learn))
+        require_whole_fit(est)
         losses.append(-est.score(_rows(X, held_out), _rows(y, held_out)))
         yield float(np.mean(losses))
 
@@ -169,7 +206,8 @@ def mean_losses(
 def keep_best(study: Any, folder: str | Path) -> dict[str, Any]:
     """Write the settings with the lowest loss beside the trials."""
     best: dict[str, Any] = study.best_trial.user_attrs["settings"]
-    Path(folder, "settings.json").write_text(json.dumps(best, indent=1) + "\n")
+    with replacing(Path(folder, "settings.json")) as part:
+        part.write_text(json.dumps(best, indent=1) + "\n")
     return best
 
 

@@ -84,7 +84,16 @@ def test_the_traceback_can_be_asked_for(failing, monkeypatch):
 
 
 def test_an_interrupt_ends_with_130(failing):
-    assert failing(KeyboardInterrupt()) == (130, "", "")
+    code, out, err = failing(KeyboardInterrupt())
+    assert (code, out) == (130, "")
+    assert "interrupted; what was not finished is not written" in err
+
+
+def test_a_lack_of_memory_is_no_bug(failing):
+    for error in (MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")):
+        code, _, err = failing(error)
+        assert code == 2
+        assert "there is not enough memory" in err
 
 
 def test_an_unknown_command_is_the_users_mistake(survtrace):

@@ -59,6 +59,18 @@ def test_chunks_make_up_the_table(stored, frame):
     assert chunks[0].table.columns == ["age", "size", "sex", "stage"]
 
 
+def test_a_file_that_changes_between_or_during_passes_is_refused(stored, frame):
+    scanned = stored().scan().source
+    stored(age=frame["age"] + 1)
+    with pytest.raises(DataError, match=r"t.parquet was changed while it was read"):
+        list(scanned.chunks())
+    chunks = stored().scan().source.chunks()
+    next(chunks)
+    stored(age=frame["age"] + 2)
+    with pytest.raises(DataError, match=r"t.parquet (was changed|could not be read)"):
+        list(chunks)
+
+
 def test_kinds_are_those_of_the_files_types(stored, frame):
     files = stored(code=3, flag=True)
     kinds = {covariate.name: covariate.kind for covariate in read_kinds(files, ["code"])}

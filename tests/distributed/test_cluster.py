@@ -1,11 +1,24 @@
 """What is borrowed is put back; what a worker found wrong is said in our words."""
 
 import os
+import socket
+import time
 
 import pytest
 
-from survtrace import DataError
-from survtrace.distributed.cluster import environment, our_errors
+from survtrace import DataError, SettingError
+from survtrace.distributed.cluster import cluster, environment, our_errors
+
+
+def test_a_cluster_that_does_not_answer_is_named_at_once(monkeypatch):
+    with socket.socket() as closed:  # bound and never listening
+        closed.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+        monkeypatch.setenv("RAY_ADDRESS", address)
+        began = time.monotonic()
+        with pytest.raises(SettingError, match=rf"runs at {address}, which .* unset it"), cluster():
+            pass
+    assert time.monotonic() - began < 30
 
 
 def test_variables_are_set_for_a_while_and_only_where_there_are_none(monkeypatch):

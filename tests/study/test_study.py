@@ -146,6 +146,28 @@ def test_a_run_killed_in_the_middle_ends_with_the_same_scores(tmp_path):
     assert whole.read_bytes() == killed.read_bytes()
 
 
+def test_a_damaged_job_is_run_again(small_task, tmp_path):
+    run_jobs(JOBS[:1], METHODS, tmp_path, load=lambda name: small_task)
+    file = tmp_path / "jobs" / JOBS[0].file
+    whole = json.loads(file.read_text())["scores"]
+    for damage in ("", "[1]", '{"settings": {}}', file.read_text()[:-9]):
+        file.write_text(damage)
+        run_jobs(JOBS[:1], METHODS, tmp_path, load=lambda name: small_task)
+        assert json.loads(file.read_text())["scores"] == whole
+
+
+def test_an_interrupted_fit_is_no_result(small_task, tmp_path):
+    class Interrupted(CauseSpecificCox):
+        @property
+        def card_(self):
+            return {"interrupted": True}
+
+    methods = {**METHODS, "SurvTRACE": partial(without_seed, Interrupted)}
+    with pytest.raises(KeyboardInterrupt):
+        run_jobs(JOBS[:1], methods, tmp_path, load=lambda name: small_task)
+    assert list((tmp_path / "jobs").iterdir()) == []
+
+
 def test_ranks_and_bold_go_to_the_best():
     scores = pd.DataFrame(
         {

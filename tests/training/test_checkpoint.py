@@ -1,11 +1,15 @@
+import errno
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from survtrace import SavedFileError, SettingError, SurvTRACE
+from survtrace import SavedFileError, SettingError, StorageError, SurvTRACE
+from survtrace.folder_lock import only_writer
 from survtrace.training.checkpoint import FILE
 from survtrace.training.history import History
 
@@ -166,6 +170,51 @@ def test_a_flipped_bit_is_noticed(finished, one_cause):
     file.write_bytes(content)
     with pytest.raises(SavedFileError, match="checkpoint"):
         SurvTRACE(**settings).fit(*one_cause)
+
+
+@pytest.mark.parametrize("part", [b'\\"epoch\\": 1', b'\\"member\\": 1', b'"dtype":"F32"'])
+def test_a_changed_note_is_noticed(finished, one_cause, part):
+    settings, _ = finished
+    file = settings["checkpoint_dir"] / FILE
+    content = file.read_bytes()
+    assert part in content
+    changed = part.replace(b"1", b"0") if b"1" in part else part.replace(b"F32", b"I32")
+    file.write_bytes(content.replace(part, changed, 1))
+    with pytest.raises(SavedFileError, match=r"not a readable checkpoint.*start anew"):
+        SurvTRACE(**settings).fit(*one_cause)
+
+
+def test_a_pipe_in_place_of_a_checkpoint_is_not_waited_for(finished, one_cause):
+    settings, _ = finished
+    file = settings["checkpoint_dir"] / FILE
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(SavedFileError, match="must be a regular file"):
+        SurvTRACE(**settings).fit(*one_cause)
+
+
+def test_a_folder_in_use_by_another_fit_is_refused(finished, one_cause):
+    settings, _ = finished
+    before = (settings["checkpoint_dir"] / FILE).read_bytes()
+    with (
+        only_writer(settings["checkpoint_dir"]),
+        pytest.raises(StorageError, match=rf"in use by process {os.getpid()}, .* another folder"),
+    ):
+        SurvTRACE(**{**settings, "max_epochs": 4}).fit(*one_cause)
+    assert (settings["checkpoint_dir"] / FILE).read_bytes() == before
+
+
+def test_a_full_disk_is_said_and_the_earlier_checkpoint_stays(finished, one_cause, monkeypatch):
+    settings, _ = finished
+    before = (settings["checkpoint_dir"] / FILE).read_bytes()
+
+    def no_room(self, content):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", no_room)
+    with pytest.raises(StorageError, match=r"could not be written \(No space left on device\)"):
+        SurvTRACE(**{**settings, "max_epochs": 4}).fit(*one_cause)
+    assert (settings["checkpoint_dir"] / FILE).read_bytes() == before
 
 
 def test_a_half_written_file_is_ignored(finished, one_cause):

@@ -31,10 +31,11 @@ from survtrace.cli.commands.doctor import EXTRAS
 from survtrace.cli.commands.suggest import with_answers
 from survtrace.cli.options import Quiet
 from survtrace.cli.outputs import file_error_message
-from survtrace.errors import SurvtraceError
+from survtrace.errors import SurvtraceError, lacks_memory
 
 DEBUG = "SURVTRACE_DEBUG"
 USERS_MISTAKE, OUR_MISTAKE, INTERRUPTED, TERMINATED = 2, 1, 130, 143
+INTERRUPTION = "interrupted; what was not finished is not written."
 
 app = typer.Typer(
     name="survtrace",
@@ -97,7 +98,12 @@ def main() -> None:
             warnings.showwarning = screen.warn_once()
             app()
     except KeyboardInterrupt:
+        screen.say(INTERRUPTION)
         sys.exit(INTERRUPTED)
+    except SystemExit as ended:
+        if _is_interrupt(ended.__context__):
+            screen.say(INTERRUPTION)
+        raise
     except Exception as error:
         if os.environ.get(DEBUG):
             traceback.print_exc()
@@ -112,8 +118,14 @@ def main() -> None:
         sys.exit(OUR_MISTAKE)
 
 
+def _is_interrupt(context: BaseException | None) -> bool:
+    """Tell an exit by Ctrl-C, as typer ends a command, from one that a command has explained."""
+    return context is not None and isinstance(context.__cause__, KeyboardInterrupt)
+
+
 def _terminate(*_: object) -> None:
     """End on SIGTERM, by an exception: what is half written is removed on the way out."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one ends at once
     screen.say("stopped by SIGTERM; what was not finished is not written.")
     sys.exit(TERMINATED)
 
@@ -122,6 +134,8 @@ def _users_mistake(error: Exception) -> str | None:
     """Return the message for a mistake of the user; None for one of ours."""
     if isinstance(error, SurvtraceError):
         return error.in_command
+    if lacks_memory(error):
+        return "there is not enough memory. Close other programs, or take fewer rows at a time."
     if isinstance(error, OSError):
         return file_error_message(error)
     if isinstance(error, ModuleNotFoundError):

@@ -17,8 +17,19 @@ from survtrace.cohort.source import Chunk, FrameSource, OutcomeScan
 from survtrace.errors import DataError, SettingError, row_name
 from survtrace.tables.covariates.columns import numbers
 from survtrace.tables.covariates.covariate import Covariate
-from survtrace.tables.files.formats import readable, require_columns, require_table
-from survtrace.tables.files.parquet import is_parquet, parquet_chunks, parquet_columns
+from survtrace.tables.files.formats import (
+    changed_meanwhile,
+    file_stamp,
+    readable,
+    require_columns,
+    require_table,
+)
+from survtrace.tables.files.parquet import (
+    is_parquet,
+    parquet_chunks,
+    parquet_columns,
+    parquet_files,
+)
 from survtrace.tables.outcome.censoring_labels import (
     MOST_CAUSES,
     LabelCounts,
@@ -39,6 +50,7 @@ class FileSource:
 
     ``causes`` are known after a scan; ``zero_duration`` is then a number where it was "shift", and
     ``observed`` tells when each row began and whose it is, where that is not 0 and its own.
+    ``stamps`` are sizes and times of the files: each pass must read the same.
     """
 
     path: Path
@@ -46,6 +58,7 @@ class FileSource:
     zero_duration: str | float = "raise"
     causes: tuple[Any, ...] | None = None
     observed: SubjectRows | None = None
+    stamps: tuple[Any, ...] = ()
     chunk_rows: int = CHUNK_ROWS
     evaluation: None = None
 
@@ -67,7 +80,7 @@ class FileSource:
         an entry or an id, all times and ids are kept, to check the rows of each subject.
         """
         self._require_covariates()
-        roles = self.roles
+        roles, stamps = self.roles, self._stamps()
         names, rows = list(roles.outcome), RowsInChunks()
         has_rows = roles.entry is not None or roles.id is not None
         durations, weights = [np.empty(0)], [np.empty(0)]
@@ -103,7 +116,9 @@ class FileSource:
         label_of = None if roles.id is None else partial(self._label, roles.id)
         observed = rows.finish(event_of_code > 0, label_of) if has_rows else None
         scan = OutcomeScan(
-            replace(self, causes=meaning.causes, zero_duration=moved, observed=observed),
+            replace(
+                self, causes=meaning.causes, zero_duration=moved, observed=observed, stamps=stamps
+            ),
             meaning.causes,
             meaning.censored,
             event[followed],
@@ -122,6 +137,8 @@ class FileSource:
 
     def chunks(self, span: range | None = None) -> Iterator[Chunk]:
         """Read all rows in order, or those of some chunks; outcomes as in `read_outcome`."""
+        if span is None:  # other machines may have other clocks
+            self._require_unchanged()
         with readable(self.path):
             columns = parquet_columns(self.path)
             tables = parquet_chunks(self.path, columns, self.chunk_rows, span)
@@ -142,6 +159,16 @@ class FileSource:
                 weight = self._weight(table, first_row)[rows]
                 covariates = nw.from_native(table.select(self.roles.covariates(columns)))
                 yield Chunk(number, first_row, covariates, rows, outcome.take(rows), weight)
+        if span is None:
+            self._require_unchanged()
+
+    def _stamps(self) -> tuple[Any, ...]:
+        return tuple((file, file_stamp(file)) for file in parquet_files(self.path))
+
+    def _require_unchanged(self) -> None:
+        """Refuse a table that is not the one that was scanned: rows would be taken for others."""
+        if self.stamps and self.stamps != self._stamps():
+            raise changed_meanwhile(self.path)
 
     def _require_covariates(self) -> None:
         """Refuse what is no Parquet, and files without a column that has no other role."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ QUIET: dict[str, Any] = {
     "log_to_driver": False,
     "logging_level": "ERROR",
 }
+CONNECT_SECONDS = 10.0
 MANY = "many machines need"
 AT_START = {"RAY_USAGE_STATS_ENABLED": "0"}  # nothing leaves the machine
 
@@ -32,6 +34,7 @@ def cluster(n_cpus: int = 1, n_gpus: float = 0) -> Iterator[None]:
         if ray.is_initialized():
             yield
             return
+        require_reachable(os.environ.get("RAY_ADDRESS", ""))
         with environment(AT_START):
             try:
                 ray.init(num_cpus=max(n_cpus, os.cpu_count() or 1), **QUIET)
@@ -49,6 +52,28 @@ def cluster(n_cpus: int = 1, n_gpus: float = 0) -> Iterator[None]:
             yield
         finally:
             ray.shutdown()
+
+
+def require_reachable(address: str) -> None:
+    """Refuse the address of a cluster whose head does not answer; Ray would wait for minutes.
+
+    Examples
+    --------
+    >>> require_reachable("127.0.0.1:1")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    survtrace.errors.SettingError: RAY_ADDRESS says that a Ray cluster runs at 127.0.0.1:1, ...
+    """
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not port.isdigit():  # "auto", "local", or a name that Ray looks up
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise SettingError(
+            f"RAY_ADDRESS says that a Ray cluster runs at {address}, which does not answer "
+            f"({error}). Start it there (ray start --head), correct RAY_ADDRESS, or unset it to "
+            "start one on this machine."
+        ) from None
 
 
 @contextmanager

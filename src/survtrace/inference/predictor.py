@@ -12,7 +12,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from survtrace.errors import DataError, SettingError
+from survtrace.errors import DataError, SettingError, memory_errors
 from survtrace.inference import curves
 from survtrace.inference.answers import (
     BLOCK,
@@ -39,6 +39,7 @@ from survtrace.threads import run_in_few_threads, threads
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
+FEWER_ROWS = "Ask for fewer rows or times at once, or from a file, which is read in chunks."
 # Subjects times members of a batch, and its logits; and of a part of it, in plain torch.
 BATCH, MOST_LOGITS = 2**17, 2**24
 PART, PART_ON_GPU = 2**9, 2**15
@@ -158,7 +159,7 @@ class Predictor:
         at = curves.locate_times(self._points(points, n), cuts)._replace(start=start)
         question = Question(kind, at, cause)
         means, deviations = Answers(n), Answers(n) if with_std else None
-        with torch.no_grad(), self._threads(n):
+        with torch.no_grad(), self._threads(n), memory_errors("predict", FEWER_ROWS):
             factor = self.network.recalibration_factor
             for subjects in _cut(slice(0, n), self._batch_size()):
                 logits = self._raised(self._logits(encoded, subjects))

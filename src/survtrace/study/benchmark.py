@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from survtrace.errors import SettingError
+from survtrace.files import replacing
 from survtrace.inspection import clean_subjects
 from survtrace.metrics import corrected_t_test
 from survtrace.naming import default_cause_name
@@ -78,8 +79,8 @@ def run_study(
             one: {name: chosen for name, chosen in searched.get(one, {}).items() if name in methods}
             for one in data
         }
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "settings.json").write_text(json.dumps(settings, indent=1) + "\n")
+    with replacing(folder / "settings.json") as part:
+        part.write_text(json.dumps(settings, indent=1) + "\n")
     jobs = [
         Job(one, method, split)
         for one in data
@@ -169,10 +170,12 @@ def _write_tables(scores: pd.DataFrame, columns: Sequence[str], folder: Path) ->
     tables = as_markdown(summary, shown)
     if (scores["method"] == "SurvTRACE").any():
         comparison = compare_with(scores)
-        comparison.to_csv(folder / "comparison.csv", index=False, float_format="%.5g")
+        with replacing(folder / "comparison.csv") as part:
+            comparison.to_csv(part, index=False, float_format="%.5g")
         tables += "\n" + differences(comparison, shown)
-    (folder / "tables.md").write_text(tables)
-    (folder / "tables.tex").write_text(as_latex(summary, shown))
+    for name, text in (("tables.md", tables), ("tables.tex", as_latex(summary, shown))):
+        with replacing(folder / name) as part:
+            part.write_text(text)
     return tables
 
 

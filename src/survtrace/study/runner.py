@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -60,16 +61,27 @@ def run_jobs(
     for job in jobs:
         chosen = dict((settings or {}).get(job.data, {}).get(job.method, {}))
         file = files / job.file
-        if not file.exists() or json.loads(file.read_text())["settings"] != chosen:
+        if _settings_of(file) != chosen:
             waiting.append((job, methods[job.method], chosen, load, files))
     with Progress(console=Console(stderr=True)) as progress:
         task = progress.add_task("jobs", total=len(jobs), completed=len(jobs) - len(waiting))
         for job in _each_done(waiting, n_processes):
             progress.update(task, advance=1, description=f"{job.data} {job.method}")
     scores, seconds = _collect(jobs, files)
-    scores.to_csv(folder / "scores.csv", index=False, float_format="%.6f")
-    seconds.to_csv(folder / "timings.csv", index=False, float_format="%.3f")
+    with replacing(folder / "scores.csv") as part:
+        scores.to_csv(part, index=False, float_format="%.6f")
+    with replacing(folder / "timings.csv") as part:
+        seconds.to_csv(part, index=False, float_format="%.3f")
     return scores
+
+
+def _settings_of(file: Path) -> Any:
+    """Read the settings of a job that was run; None where it was not, or its file is damaged."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        return content["settings"] if {"scores", "seconds"} <= set(content) else None
+    except (FileNotFoundError, ValueError, TypeError, KeyError):
+        return None
 
 
 def _each_done(waiting: list[tuple[Any, ...]], n_processes: int) -> Iterator[Job]:
@@ -78,19 +90,29 @@ def _each_done(waiting: list[tuple[Any, ...]], n_processes: int) -> Iterator[Job
         for arguments in waiting:
             yield _run(*arguments)
         return
-    with ProcessPoolExecutor(n_processes, initializer=_one_thread) as pool:
-        for done in as_completed([pool.submit(_run, *arguments) for arguments in waiting]):
-            yield done.result()
+    with ProcessPoolExecutor(n_processes, initializer=_begin_process) as pool:
+        try:
+            for done in as_completed([pool.submit(_run, *arguments) for arguments in waiting]):
+                yield done.result()
+        except BaseException:  # an error, Ctrl-C or SIGTERM: what runs ends here, not in hours
+            processes = list(pool._processes.values())
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in processes:
+                process.terminate()
+            raise
 
 
-def _one_thread() -> None:
+def _begin_process() -> None:
     """Keep processes out of each other's way: torch, BLAS and OpenMP take one thread each.
 
     The limits are those of libraries that are loaded; those that a baseline loads later, such as
-    the trees of scikit-learn, read the variable.
+    the trees of scikit-learn, read the variable. Ctrl-C reaches all processes of a terminal; the
+    first one tells the others to end.
     """
     import torch
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.environ["OMP_NUM_THREADS"] = "1"
     torch.set_num_threads(1)
     threadpool_limits(1)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from survtrace.estimator import require_whole_fit
 from survtrace.evaluation.score_table import score_rows
 from survtrace.metrics import aalen_johansen_calibration, censoring_survival, concordance_paper
 from survtrace.metrics.inputs import read_outcome
@@ -30,6 +31,7 @@ def score_method(method: Any, task: Task, split: Split) -> tuple[pd.DataFrame, d
     learn, test = split.learn, split.test
     began = time.perf_counter()
     method.fit(task.X.iloc[learn], task.y.iloc[learn])
+    require_whole_fit(method)
     fitted = time.perf_counter()
     horizons, grid = task.times(split)
     incidence = method.predict_cumulative_incidence(

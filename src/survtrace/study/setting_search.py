@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from survtrace.files import replacing
 from survtrace.study.protocol import VALIDATION, Task, load_task
 from survtrace.study.runner import Job, Method, run_jobs
 
@@ -61,7 +62,8 @@ def search_settings(
     ]
     scores = run_jobs(jobs, candidates, folder, load=load, n_processes=n_processes)
     best = _best(scores)
-    (folder / "settings.json").write_text(json.dumps(best, indent=1) + "\n")
+    with replacing(folder / "settings.json") as part:
+        part.write_text(json.dumps(best, indent=1) + "\n")
     return best
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 
-from survtrace.errors import SavedFileError, SettingError
-from survtrace.files import replacing
+from survtrace.errors import SavedFileError, SettingError, lacks_memory
+from survtrace.files import read_regular, replacing
 from survtrace.network.assembly import Network
 from survtrace.training.flat_parameters import release
 from survtrace.training.history import History
@@ -20,6 +22,7 @@ from survtrace.training.state import State
 
 FILE = "training.safetensors"
 MOMENT = "optimiser."
+MOST_BYTES = 2**33
 
 
 class Checkpoint:
@@ -41,25 +44,27 @@ class Checkpoint:
             "sha256": _digest(tensors),
             "history": state.history.records,
         }
+        note["note_sha256"] = _note_digest(note, tensors)
         with replacing(self.path) as part:
-            save_file(tensors, part, metadata={"note": json.dumps(note)})
+            part.write_bytes(save(tensors, metadata={"note": json.dumps(note)}))
 
     def restore(self, state: State) -> int:
         """Load the state if there is one; returns the first epoch still to do."""
         if not self.path.exists():
             return 0
         note, tensors = self._read()
-        state.keep(~tensors["stopping.stopped"].to(state.stopping.stopped.device))
-        state.optimiser.state[state.flat_parameters] = {
-            name.removeprefix(MOMENT): value.to(state.flat_parameters.device)
-            for name, value in tensors.items()
-            if name.startswith(MOMENT)
-        }
-        with torch.no_grad():
-            for name, tensor in _tensors(state).items():
-                tensor.copy_(tensors[name])
-        state.history.records[:] = note["history"]
-        return int(note["epoch"]) + 1
+        with self._readable():
+            state.keep(~tensors["stopping.stopped"].to(state.stopping.stopped.device))
+            state.optimiser.state[state.flat_parameters] = {
+                name.removeprefix(MOMENT): value.to(state.flat_parameters.device)
+                for name, value in tensors.items()
+                if name.startswith(MOMENT)
+            }
+            with torch.no_grad():
+                for name, tensor in _tensors(state).items():
+                    tensor.copy_(tensors[name])
+            state.history.records[:] = note["history"]
+            return int(note["epoch"]) + 1
 
     def load(self, network: Network, history: History) -> None:
         """Load the best parameters of each member, and the history; nothing is trained."""
@@ -69,22 +74,39 @@ class Checkpoint:
         history.records[:] = note["history"]
 
     def _read(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-        try:
-            with safe_open(self.path, framework="pt") as file:
-                note = json.loads(file.metadata()["note"])
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            if note["sha256"] != _digest(tensors):
+        with self._readable():
+            content = read_regular(self.path, MOST_BYTES)
+            length = int.from_bytes(content[:8], "little")  # of safetensors' header
+            note = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["note"])
+            tensors = load(content)
+            # Checkpoints of earlier versions have a digest of the tensors only.
+            digest = note.pop("note_sha256", None)
+            intact = digest is None or digest == _note_digest(note, tensors)
+            if note["sha256"] != _digest(tensors) or not intact:
                 raise ValueError("its content is not what was saved")
-        except (SafetensorError, KeyError, TypeError, ValueError) as error:
-            raise SavedFileError(
-                f"{self.path} is not a readable checkpoint ({error}). Delete it to start anew."
-            ) from None
         if note["fingerprint"] != self.fingerprint:
             raise SettingError(
                 f"the checkpoint folder {self.path.parent} holds a fit of other data or settings. "
                 "Choose another folder, or delete this one to start anew."
             )
         return note, tensors
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
+        except (SafetensorError, LookupError, TypeError, ValueError, RuntimeError) as error:
+            if lacks_memory(error):
+                raise
+            raise SavedFileError(
+                f"{self.path} is not a readable checkpoint ({error}). Delete it to start anew."
+            ) from None
+
+
+def _note_digest(note: dict[str, Any], tensors: dict[str, torch.Tensor]) -> str:
+    """Identify the plain values of a checkpoint, and the types and shapes of its tensors."""
+    kinds = {name: [str(t.dtype), list(t.shape)] for name, t in sorted(tensors.items())}
+    return hashlib.sha256(json.dumps([note, kinds]).encode()).hexdigest()
 
 
 def _digest(tensors: dict[str, torch.Tensor]) -> str:

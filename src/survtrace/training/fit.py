@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -17,6 +20,7 @@ from sklearn.utils import check_random_state
 from survtrace import ops
 from survtrace.cohort.file_source import FileSource, Source
 from survtrace.cohort.prepare import Cohort, CohortCounts, FileReaders, prepare
+from survtrace.folder_lock import only_writer
 from survtrace.losses.objective import Tasks
 from survtrace.metrics import censoring_survival
 from survtrace.metrics.follow_up import follow_up_quantiles, from_entry
@@ -108,10 +112,8 @@ def fit(
                 if cluster is not None:
                     cluster.train(network, cohort, plan, settings, history)
                 else:
-                    folder, checkpoint = settings.checkpoint_dir, None
-                    if folder is not None:
-                        checkpoint = Checkpoint(folder, fingerprint(settings, cohort, plan))
-                    train(network, batch_source, plan, history, settings.verbose, checkpoint)
+                    with open_checkpoint(settings, cohort, plan) as checkpoint:
+                        train(network, batch_source, plan, history, settings.verbose, checkpoint)
                 if not history.interrupted:
                     learn_unknown(network, cohort, batch_source, settings.unknown_steps, base)
             except BaseException as error:
@@ -122,7 +124,10 @@ def fit(
                 recalibrate(network, batch_source.learned_from(), batch_source.rows_per_subject)
             interval = None
             if broken_by is None and not history.interrupted:
-                interval = learn_interval(network, cohort, batch_source, plan, settings)
+                try:
+                    interval = learn_interval(network, cohort, batch_source, plan, settings)
+                except BaseException as error:
+                    broken_by = error
         return _state(network, cohort, history, settings.about, interval, broken_by)
 
 
@@ -189,6 +194,17 @@ def expected_shape(settings: Any, source: Source) -> Shape | None:
         n_intervals=settings.n_intervals if grid is None else np.size(grid) - 1,
         silent_rows=(),
     )
+
+
+@contextmanager
+def open_checkpoint(settings: Any, cohort: Cohort, plan: Plan) -> Iterator[Checkpoint | None]:
+    """Yield the checkpoint of a fit, which no other process may write to meanwhile; or None."""
+    if settings.checkpoint_dir is None:
+        yield None
+        return
+    folder = Path(settings.checkpoint_dir)
+    with only_writer(folder):
+        yield Checkpoint(folder, fingerprint(settings, cohort, plan))
 
 
 def fingerprint(settings: Any, cohort: Cohort, plan: Plan) -> str:

@@ -41,7 +41,14 @@ from survtrace.cli.outputs import (
     save_model,
 )
 from survtrace.cli.settings import gather_settings
-from survtrace.errors import DataWarning, SettingError, TrainingError, rows_named
+from survtrace.errors import (
+    DataWarning,
+    NotEnoughMemoryError,
+    SettingError,
+    StorageError,
+    TrainingError,
+    rows_named,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -153,7 +160,7 @@ def fit(
                     )
                 else:
                     est.fit(rows.X, rows.y)
-        except TrainingError:
+        except (TrainingError, NotEnoughMemoryError, StorageError, SystemExit):
             if getattr(est, "card_", None):  # the best so far is kept
                 _save_interrupted(est, out, rows, columns)
             raise

@@ -30,6 +30,7 @@ from survtrace.tables.files.formats import (
     require_separated,
     require_suffix,
     require_table,
+    unchanged,
 )
 from survtrace.tables.files.parquet import (
     arrow_chunks,
@@ -37,6 +38,7 @@ from survtrace.tables.files.parquet import (
     arrow_writer,
     count_parquet_rows,
     is_parquet,
+    parquet_files,
 )
 from survtrace.tables.files.reading import Reading
 from survtrace.tables.files.text_files import STANDARD, find_format, text_source, warn_of_format
@@ -69,7 +71,7 @@ def read_chunks(
     [[['007', 61], ['8', 47]], [['9', 55]]]
     """
     path, reading = require_table(path), reading or Reading()
-    with readable(path):
+    with readable(path), unchanged(parquet_files(path)):
         if is_parquet(path) or path.suffix == ".feather":
             require_columns(arrow_schema(path).names, columns)
             for chunk in arrow_chunks(path, list(columns), n_rows):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 import narwhals as nw
@@ -253,6 +254,44 @@ def require_suffix(path: Path, suffixes: tuple[str, ...] = SUFFIXES) -> None:
     """Refuse a file whose ending names no kind of table we know."""
     if not path.name.lower().endswith(suffixes):
         raise DataError(f"a table must end in one of {', '.join(suffixes)}; got {path.name}.")
+
+
+@contextmanager
+def unchanged(files: Sequence[Path]) -> Iterator[None]:
+    """Refuse what was read of files that were written to meanwhile: half old, half new.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = Path(folder, "t.csv")
+    ...     _ = table.write_text("age")
+    ...     with unchanged([table]):
+    ...         _ = table.write_text("age, sex")
+    Traceback (most recent call last):
+    survtrace.errors.DataError: ...t.csv was changed while it was read. Read it again when ...
+    """
+    before = [file_stamp(file) for file in files]
+    yield
+    for file, stamp in zip(files, before, strict=True):
+        if file_stamp(file) != stamp:
+            raise changed_meanwhile(file)
+
+
+def file_stamp(file: Path) -> tuple[int, int] | None:
+    """Return size and time of the last change of a regular file; None of others."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return (found.st_size, found.st_mtime_ns) if S_ISREG(found.st_mode) else None
+
+
+def changed_meanwhile(file: Path) -> DataError:
+    """Make the error for a file that was written to while it was read."""
+    return DataError(
+        f"{file} was changed while it was read. Read it again when nobody writes to it."
+    )
 
 
 @contextmanager
