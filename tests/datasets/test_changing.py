@@ -159,7 +159,8 @@ def test_the_same_seed_gives_the_same_cohort():
     "settings", [{"n_subjects": 0}, {"follow_up": 0}, {"last_start": -1.0}, {"last_start": np.nan}]
 )
 def test_a_setting_out_of_range_is_refused(settings):
-    with pytest.raises(SettingError, match="last_start 0 or more; got"):
+    ((name, value),) = settings.items()
+    with pytest.raises(SettingError, match=rf"{name} must be a .*; got {value}"):
         make_changing_cohort(**settings)
 
 
