@@ -43,6 +43,7 @@ from survtrace.metrics import (
     nelson_aalen,
     paired_bootstrap,
 )
+from survtrace.training.checkpoint import FILE
 
 # What a user writes, each call in one line: the line that its warnings must name.
 CALLS = {
@@ -505,7 +506,7 @@ def interrupted(w):
     def press():
         end = time.monotonic() + 60
         while time.monotonic() < end:
-            if kept.exists() and any(kept.iterdir()):
+            if (kept / FILE).exists():
                 _thread.interrupt_main()
                 return
             time.sleep(0.01)

@@ -1,5 +1,7 @@
 """A short sample of every fuzzer: a right answer or one of our errors, for each case."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -30,7 +32,7 @@ def test_bad_input_gets_a_right_answer_or_an_error_of_ours(fuzzer, first):
         (Case("refused", lambda: _raise(DataError("x must be 1; got 2. Pass 1."))), OWN_ERROR),
         (Case("too short", lambda: _raise(DataError("bad"))), FOREIGN),
         (Case("a traceback", lambda: {}["no key"]), FOREIGN),
-        (Case("a warning of numpy", lambda: np.log(np.zeros(1))), FOREIGN),
+        (Case("a warning of numpy", lambda: warnings.warn("x", RuntimeWarning, 2)), FOREIGN),
         (Case("accepted", lambda: 1.0, refuse=True), SILENT),
         (Case("a law broken", lambda: 2.0, lambda answer: "not 1"), SILENT),
     ],
