@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("extras")  # one process opens all doors
-DOORS = Path(__file__).parent / "doors.py"
+pytestmark = pytest.mark.xdist_group("extras")  # one process tries all of them
+SCRIPT = Path(__file__).parent / "without_packages.py"
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
-    """What every door answered with all packages of extras hidden."""
+    """What every function and command answered with all packages of extras hidden."""
     run = subprocess.run(
-        [sys.executable, str(DOORS)],
-        cwd=tmp_path_factory.mktemp("doors"),
+        [sys.executable, str(SCRIPT)],
+        cwd=tmp_path_factory.mktemp("without_packages"),
         capture_output=True,
         text=True,
         timeout=300,
@@ -40,7 +40,7 @@ def test_each_command_that_needs_an_extra_names_it_and_ends_with_2(answers):
         assert message.endswith(f"pip install 'survtrace[{extra}]'"), name
 
 
-def test_every_extra_for_users_has_a_door(answers):
+def test_every_extra_for_users_is_tried(answers):
     lines = (Path(__file__).parents[2] / "pyproject.toml").read_text().splitlines()
     begin = lines.index("[project.optional-dependencies]") + 1
     named = (line.partition(" = ") for line in lines[begin : lines.index("dev = [")])

@@ -1,6 +1,6 @@
-"""Opens every door that needs a package of an extra, with all those packages hidden.
+"""Calls all that needs a package of an extra, functions and commands, with those packages hidden.
 
-Prints what each door answered, as JSON: {door: [extra, message]}; a command's message begins with
+Prints what each answered, as JSON: {name: [extra, message]}; a command's message begins with
 its exit code. Run by test_extras.py, in a process of its own: packages once imported stay.
 """
 
@@ -60,7 +60,7 @@ BASELINES = (
 
 
 def answers() -> dict[str, list[str]]:
-    """Open the doors, one after the other."""
+    """Call them, one after the other."""
     X, y = datasets.make_cohort(150, random_state=0)
     est = SurvTRACE(**SMALL).fit(X, y)
     est.save("model")
@@ -120,9 +120,9 @@ def answers() -> dict[str, list[str]]:
         "public": ["datasets mgus", "datasets smart"],
     }
     found = {
-        door: [extra, message_of(opened)]
-        for extra, doors in functions.items()
-        for door, opened in doors.items()
+        name: [extra, message_of(opened)]
+        for extra, calls in functions.items()
+        for name, opened in calls.items()
     }
     for extra, lines in commands.items():
         found |= {f"survtrace {line}": [extra, run_command(line)] for line in lines}
