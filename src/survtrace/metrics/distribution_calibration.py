@@ -124,7 +124,7 @@ def _since_entry(values: Floats, survival_at_entry: ArrayLike | None, outcome: O
 def _of_subjects(values: Floats, outcome: Outcome) -> tuple[Floats, NDArray[np.bool_]]:
     """The product over each subject's rows, and whether it had an event."""
     had_event = outcome.event > 0
-    if outcome.id is None or not outcome.is_start_stop:
+    if outcome.id is None:
         return values, had_event
     numbers, subject = np.unique(outcome.id, return_inverse=True)
     product = np.ones(len(numbers))
@@ -276,7 +276,7 @@ def _lower_edges(bins: int) -> Floats:
 
 def _in_bin(values: Floats, lower: Floats) -> Floats:
     """1 in the bin of each value, 0 elsewhere; the last bin includes 1."""
-    place = np.clip(np.searchsorted(lower, values, side="right") - 1, 0, len(lower) - 1)
+    place = np.maximum(np.searchsorted(lower, values, side="right") - 1, 0)
     return np.asarray(np.eye(len(lower))[place])
 
 
