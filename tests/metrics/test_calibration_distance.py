@@ -59,3 +59,11 @@ def test_without_a_curve_there_is_no_interval():
 def test_a_level_beyond_1_is_refused():
     with pytest.raises(SettingError, match="level must lie between 0 and 1"):
         calibration_errors(Y, TRUTH, 5.0, cause=1).emax.interval(95)
+
+
+def test_their_ends_by_chance_run_from_0_to_the_distance_found():
+    """Of 101 subjects, who stand for themselves: each is a quantile of its own."""
+    some = {"event": EVENT[:101], "duration": Y["duration"][:101]}
+    for each in astuple(calibration_errors(some, TRUTH[:101], 5.0, cause=1))[:4]:
+        assert each.shrunken[0] == pytest.approx(0, abs=1e-12)
+        assert each.shrunken[-1] == pytest.approx(each)

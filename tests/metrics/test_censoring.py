@@ -103,6 +103,11 @@ def test_a_floor_of_ones_own_is_respected():
         brier_score(TEST, ESTIMATE, 3.0, y_train=G)
 
 
+def test_with_late_entry_too():
+    y = Outcome(np.array([2.0, 3.0]), np.array([0, 1]), (1,), entry=np.array([0.0, 1.0]))
+    assert censoring_survival(y, floor=0.5).floor == 0.5
+
+
 Y = read_outcome({"event": [1, 0, 1, 0, 1, 1], "duration": [1.0, 1.0, 2.0, 2.0, 2.0, 3.0]})
 HALF, CURVES = np.full(6, 0.5), np.full((6, 2), 0.5)
 SCORES = [

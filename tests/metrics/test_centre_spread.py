@@ -48,6 +48,19 @@ def test_with_equal_errors_it_is_the_plain_mean_and_the_spread_beyond_chance():
     assert found.high - found.mean == pytest.approx(half, rel=1e-5)
 
 
+def test_the_interval_of_a_new_centre_is_that_of_simulated_ones():
+    """With equal errors: the spread by the chi-square of Q, the mean by Student's t around it."""
+    values, error, n = np.array([0.0, 2.0]), 1.0, 400_000
+    rng, squares = np.random.default_rng(0), values.var() * len(values)
+    between = np.maximum(squares / rng.chisquare(1, n) - error**2, 0)
+    of_mean = np.sqrt(np.maximum(squares, error**2 + between) / 2) * rng.standard_t(1, n)
+    new = values.mean() + of_mean + np.sqrt(between) * rng.normal(size=n)
+    found = centre_spread(values, np.full(2, error), level=0.5)
+    assert (found.new_low, found.new_high) == pytest.approx(
+        np.quantile(new, [0.25, 0.75]), abs=0.05
+    )
+
+
 def test_ratios_turned_round_are_summarised_turned_round():
     found = centre_spread(VALUES, ERRORS, scale="log")
     other = centre_spread(1 / VALUES, ERRORS / VALUES**2, scale="log")

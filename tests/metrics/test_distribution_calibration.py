@@ -67,6 +67,16 @@ def test_bins_with_few_expected_events_are_taken_together():
     assert result.p_value > 0.01
 
 
+@pytest.mark.parametrize(("n_events", "freedom"), [(15, 1), (30, 2)])
+def test_bins_are_taken_together_by_the_events_that_censoring_leaves_to_see(n_events, freedom):
+    """45 events are expected in each of two bins, but all the others are censored before."""
+    event = np.arange(90) < n_events
+    y = {"event": event.astype(int), "duration": np.where(event, 2.0, 1.0)}
+    at_end = np.where(event, np.arange(90) % 2 * 0.5 + 0.2, 0.0)
+    result = d_calibration_incidence(y, at_end, np.full(90, 0.999), 2.0, bins=2)
+    assert result.freedom == freedom
+
+
 def test_events_that_were_said_to_be_impossible_are_refused():
     nothing = np.zeros(30)
     never = d_calibration_incidence(ended(30), nothing, nothing, 30.0)
@@ -116,6 +126,8 @@ def test_late_entry_needs_survival_at_entry_that_is_not_below_that_at_the_end():
         d_calibration(y, [0.2, 0.4])
     with pytest.raises(DataError, match=r"does for 1 of 2 rows \(first: row 1, from 0.3 to 0.4\)"):
         d_calibration(y, [0.2, 0.4], survival_at_entry=[1.0, 0.3])
+    with pytest.raises(DataError, match=r"does for 2 of 2 rows \(first: row 0, from 0.1 to 0.2\)"):
+        d_calibration(y, [0.2, 0.4], survival_at_entry=[0.1, 0.3])
 
 
 def late_cohort(n, seed):
@@ -148,6 +160,18 @@ def test_late_entry_leaves_the_true_incidence_calibrated():
         wrong = [each**0.5 for each in ends]
         assert d_calibration_incidence(y, *wrong, 1.0, cause=1, bins=5).p_value < 0.01
     assert np.mean(np.array(p_values) < 0.05) <= 0.12
+
+
+def test_what_comes_after_the_horizon_does_not_matter_to_late_entries_either():
+    y, hazards = late_cohort(300, 0)
+    ends = incidence(hazards, np.minimum(y.duration, 1.0)), incidence(hazards, 1.0)
+    longer = np.where(y.duration > 1.0, y.duration + np.arange(300), y.duration)
+    later = Outcome(longer, y.event, y.causes, entry=y.entry)
+    found, again = (
+        d_calibration_incidence(each, *ends, 1.0, cause=1, bins=5) for each in (y, later)
+    )
+    assert again.statistic == pytest.approx(found.statistic)
+    assert again.p_value == pytest.approx(found.p_value)
 
 
 def test_the_test_of_an_incidence_refuses_few_at_an_early_event():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from survtrace.metrics.follow_up import follow_up_quantiles
+from survtrace.metrics.follow_up import follow_up_quantiles, from_entry
 from survtrace.tables.outcome.outcome import Outcome
 
 
@@ -30,3 +30,16 @@ def test_it_is_counted_from_entry_on():
         np.array([61.0, 73.0]), np.zeros(2, dtype=np.int64), (1,), entry=np.array([60.0, 70.0])
     )
     assert follow_up_quantiles(outcome, [0.5, 1.0]).tolist() == [1, 3]
+
+
+def test_who_leaves_and_comes_back_is_followed_twice():
+    gap = Outcome(
+        np.array([2.0, 5.0]),
+        np.array([0, 1]),
+        (1,),
+        entry=np.array([0.0, 4.0]),
+        id=np.array([7, 7]),
+    )
+    found = from_entry(gap)
+    assert found.duration.tolist() == [2, 1]
+    assert found.is_whole.all()

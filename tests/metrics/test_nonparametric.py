@@ -94,6 +94,9 @@ def test_survival_that_falls_to_zero_before_all_have_entered_is_remarked_on():
         assert kaplan_meier(y).at(4.0) == 0
     with pytest.warns(DataWarning, match="falls to 0 at 1"):
         aalen_johansen(y)
+    twice = late([0, 0, 2, 3], [1, 1, 3, 4], [1, 1, 1, 1])
+    with pytest.warns(DataWarning, match="falls to 0 at 1, where all 2 at risk"):
+        kaplan_meier(twice)
 
 
 def test_curves_of_late_entry_match_hand_calculation():

@@ -30,3 +30,8 @@ def test_estimates_that_differ_in_the_last_digit_are_not_tied():
 def test_totals_add():
     part = pair_totals(np.arange(3), np.array([3.0, 1.0, 2.0]), np.ones(3), np.ones(3))
     assert (part + part).score() == part.score()
+
+
+def test_without_a_pair_there_is_neither_a_score_nor_an_error():
+    score = pair_totals(np.zeros(2, dtype=int), np.arange(2.0), np.ones(2), np.ones(2)).score()
+    assert np.isnan([score, score.standard_error, *score.influence]).all()

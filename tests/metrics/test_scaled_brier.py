@@ -75,6 +75,18 @@ def test_the_error_is_what_leaving_one_out_says(late, y_train):
     assert np.sqrt(np.sum(score.influence**2)) == pytest.approx(error, rel=0.06)
 
 
+def test_the_error_counts_that_the_observed_incidence_is_no_minimum_with_other_weights():
+    """Of training subjects of whom most are censored before the horizon, as no scored one is."""
+    rng = np.random.default_rng(0)
+    y = read_outcome({"event": rng.integers(1, 3, 300), "duration": rng.uniform(0, 9, 300)})
+    left = {"event": np.repeat([0, 1], [70, 30]), "duration": np.repeat([5.9, 9.0], [70, 30])}
+    predicted, at = rng.uniform(0.1, 0.6, 300), {"horizon": 6.0, "cause": 1, "y_train": left}
+    score = scaled_brier_score(y, predicted, **at)
+    rows = [np.arange(300) != i for i in range(300)]
+    others = np.array([scaled_brier_score(y.take(k), predicted[k], **at) for k in rows])
+    np.testing.assert_allclose(score.influence, others.mean() - others, atol=5e-4)
+
+
 def test_where_one_incidence_fits_everybody_there_is_nothing_to_beat():
     y = {"event": [1, 0, 2, 2], "duration": [9.0, 9.0, 1.0, 2.0]}
     with pytest.warns(DataWarning, match="observed one by 3 is 0, which errs nowhere"):
