@@ -165,3 +165,17 @@ def test_one_subject_alone_gets_the_number_it_gets_among_others(usual):
         for i in range(len(frame))
     ]
     np.testing.assert_allclose(alone, together, rtol=1e-9, atol=1e-15)
+
+
+def test_a_number_is_the_row_of_the_embedding_table_that_subjects_have(usual):
+    encoded = usual.encoding.encode(open_table(draw(50, seed=4)))
+    for row, column in zip(usual.residuals.row, usual.residuals.column, strict=True):
+        assert row in encoded.rows[:, column]
+
+
+def test_of_a_number_alone_nothing_else_is_suggested_than_its_middle():
+    """Its residual is its score: of both, the same share reaches a value."""
+    value, _, residual, _, _ = learn(draw(4_000, seed=1)[["age"]]).reference
+    levels = np.linspace(0.05, 5, 50)
+    at = np.interp(levels, *value[::-1]), np.interp(levels, *residual[::-1])
+    np.testing.assert_allclose(*at, rtol=0.1)

@@ -114,9 +114,7 @@ def level_rarity(counts: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
     unseen = (np.count_nonzero(counts == 1) + 1) / (n + 2)
     chance = np.where(by_count > 0, at_most / max(n, 1), unseen)[of_level]
     # A level that was met is no more unusual than one that never was.
-    rarity = np.maximum(
-        -_normal_quantiles(np.clip(np.maximum(chance, 1 / (n + 2)) / 2, 0, 0.5)), 0.0
-    )
+    rarity = np.maximum(-_normal_quantiles(np.maximum(chance, 1 / (n + 2)) / 2), 0.0)
     rarity[MISSING] = 0.0  # of what is not known nothing can be unusual
     bins = np.full(len(counts), NO_BIN)
     met = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]

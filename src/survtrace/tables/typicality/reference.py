@@ -34,12 +34,11 @@ def learn_shares(values: Array) -> Array:
     level = -np.log((n - np.searchsorted(values, x, "left")) / n)
     beyond = values[values > start] - start
     mean = max(float(beyond.mean()) if len(beyond) else 0.0, SHORTEST_TAIL)
-    tail_level = -np.log(max(len(beyond), 1) / (n + 1))
-    if level[-1] < tail_level:  # many have the last value: those beyond it are fewer
-        x, level = np.append(x, start + 1e-6 * mean), np.append(level, tail_level)
+    k = max(len(beyond), 1)
+    # Many may have the last value: those beyond it are fewer.
+    x, level = np.append(x, start + 1e-6 * mean), np.append(level, -np.log(k / (n + 1)))
     further = (FARTHEST - level[-1]) * TAIL_KNOTS
     # The mean of k excesses is itself uncertain, which makes the tail of the next one longer.
-    k = max(len(beyond), 1)
     tail = x[-1] + mean * k * np.expm1(further / k)
     knots = np.stack([np.append(x, tail), np.append(level, level[-1] + further)])
     return np.pad(knots, ((0, 0), (0, N_KNOTS + 1 + len(further) - knots.shape[1])), "edge")
