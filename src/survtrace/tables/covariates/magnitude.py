@@ -56,7 +56,7 @@ def is_within_reach(scaled: NDArray[np.float32]) -> bool:
     return bool((np.abs(scaled) <= FARTHEST).all())
 
 
-def require_within_reach(scaled: NDArray[np.float32], name: str, first_row: int = 0) -> None:
+def require_within_reach(scaled: NDArray[np.float32], name: str, first_row: int) -> None:
     """Refuse standardised values so far from the training rows that the network may overflow."""
     beyond = np.abs(scaled) > FARTHEST
     if beyond.any():

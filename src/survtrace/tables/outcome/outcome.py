@@ -288,7 +288,7 @@ class EventLabels(NamedTuple):
     id: NDArray[Any] | None = None
 
 
-def read_labels(y: Any, censored: Any = None, first_row: int = 0) -> EventLabels:
+def read_labels(y: Any, censored: Any, first_row: int) -> EventLabels:
     """Read the labels of some rows, whose meaning all rows of the table will decide."""
     columns = columns_by_name(y)
     codes, labels = checked_labels(columns.event, censored, first_row)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from survtrace.errors import DataError, row_name, short
 from survtrace.tables.outcome.event_labels import BLANKS
 
-# Two times of one subject are the same if they differ by less: a table that was made by sums, such
-# as 0.1 + 0.2, has rows that miss each other by a rounding error, which is no gap and no overlap.
+# Two times of one subject are the same if they differ by no more: a table that was made by sums,
+# such as 0.1 + 0.2, has rows that miss each other by a rounding error, which is no gap or overlap.
 ROUNDING = 1e-9
 
 Numbers = NDArray[np.int64]
@@ -63,7 +63,7 @@ def require_entry_before_end(
     )
 
 
-def refuse_repeated(numbers: Numbers, name_of: NameOf, first_row: int = 0) -> None:
+def refuse_repeated(numbers: Numbers, name_of: NameOf, first_row: int) -> None:
     """Refuse several rows of one subject where no entry says which part of its time each is."""
     order = np.argsort(numbers, kind="stable")
     again = np.flatnonzero(np.diff(numbers[order]) == 0)
