@@ -187,3 +187,22 @@ def test_columns_that_differ_in_their_decimal_mark_are_asked_about(tmp_path):
     told = read_table(tmp_path / "t.csv", Reading(decimal=","))
     assert plan_columns(open_table(told)).apply(open_table(told))["platelets"].min() == 210618
     assert plan_columns(open_table(told)).apply(open_table(told))["age"].min() == 10.5
+
+
+def test_the_mark_of_other_columns_decides_what_a_duration_is():
+    table = TABLE.assign(months=["1,234", "5,678"])
+    for decimal, expected in ((",", [1.234, 5.678]), (".", [1234, 5678])):
+        table.attrs["survtrace"] = {"decimal": decimal}
+        assert split_outcome(table, "months", "died")[1]["duration"].tolist() == expected
+
+
+def test_a_row_alone_is_not_taken_for_a_file_that_was_cut_off(tmp_path):
+    (tmp_path / "t.csv").write_text("age,sex,months\n50,f\n")
+    assert read_table(tmp_path / "t.csv")["months"].isna().all()
+
+
+def test_the_separator_is_the_one_by_which_all_rows_are_alike(tmp_path):
+    """Though by commas, which two of ten notes lack, rows would have a column more."""
+    notes = [f"a, b, {row};{row}" for row in range(7)] + ["none;8", "none;9"]
+    (tmp_path / "t.csv").write_text("\n".join(["note, also, more;months", *notes]) + "\n")
+    assert list(read_table(tmp_path / "t.csv")) == ["note, also, more", "months"]

@@ -62,6 +62,12 @@ def test_a_text_is_copied_to_the_byte(tmp_path, name):
     assert read_verbatim(tmp_path / name, [])[0] == 4
 
 
+def test_a_line_break_in_the_first_text_of_a_row_ends_no_row(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b'note,id\n"two\nlines",1\n"",2\n"\n",3\n')
+    copy_rows(tmp_path / "t.csv", {tmp_path / "new.csv": np.array([True, False, True])})
+    assert (tmp_path / "new.csv").read_bytes() == b'note,id\n"two\nlines",1\n"\n",3\n'
+
+
 @pytest.mark.parametrize("ending", ["parquet", "feather"])
 def test_types_are_kept(tmp_path, ending):
     frame = pd.DataFrame({"id": ["007", "8"], "sex": pd.Categorical(["f", "m"]), "n": [1, 2]})
