@@ -229,3 +229,9 @@ def test_a_subject_with_a_number_is_named_by_it():
     outcomes = pd.DataFrame({"id": [1], "duration": [9], "event": [1]})
     with pytest.raises(DataError, match=r"\(first: row 1, id 1: visit at 10, duration 9\)"):
         to_start_stop(visits, outcomes)
+
+
+@pytest.mark.parametrize("role", ["id", "entry", "duration", "event"])
+def test_a_column_that_outcomes_lack_is_missed_there(role):
+    with pytest.raises(DataError, match=rf"outcomes must have the column 'no'.*{role}='\.\.\.'"):
+        to_start_stop(VISITS, OUTCOMES, **{role: "no"})

@@ -135,6 +135,7 @@ def test_truth_values_are_levels_in_pandas_and_polars_alike():
         WORDS,
         pa.chunked_array([pa.array(["x", None]), pa.array(["z", "x"])]),
         pa.chunked_array([pa.array([True, None])]),
+        pa.chunked_array([pa.DictionaryArray.from_arrays([0, 1, 2, 0], ["x", None, "z"])]),
         pa.chunked_array([pa.array([2**60 + 1, None])]),
     ],
     ids=lambda column: f"{type(column).__module__.split('.')[0]}-{getattr(column, 'dtype', 0)}",

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from survtrace import DataError, SurvTRACE
-from survtrace.tables.covariates.magnitude import LARGEST
+from survtrace.tables.covariates.magnitude import LARGEST, require_magnitude
 
 
 @pytest.mark.parametrize("value", [1e21, -1e30, 1e300], ids=str)
@@ -81,3 +81,9 @@ def test_values_as_far_as_they_may_be_give_numbers(fitted_three, three_causes):
             fitted_three.attention(wild),
         ):
             assert np.isfinite(answer).all()
+
+
+def test_the_largest_numbers_are_not_beyond():
+    require_magnitude(np.array([LARGEST, -LARGEST, np.nan]), "age")
+    with pytest.raises(DataError, match="'age' has 2 of 2 values beyond"):
+        require_magnitude(np.nextafter([LARGEST, -LARGEST], [np.inf, -np.inf]), "age")

@@ -8,8 +8,8 @@ import pytest
 
 from survtrace import DataWarning
 from survtrace.tables.covariates.covariates import infer_covariates, open_table
-from survtrace.tables.covariates.encoding import learn_encoding
-from survtrace.tables.covariates.ranges import warn_of_far_values
+from survtrace.tables.covariates.encoding import Encoded, learn_encoding
+from survtrace.tables.covariates.ranges import innermost_bounds, warn_of_far_values
 
 DRAWS = {
     "normal": lambda rng, n: rng.normal(60, 10, n),
@@ -63,3 +63,14 @@ def test_other_units_are_found():
 
 def test_a_missing_value_is_no_far_value():
     judge(learned("normal"), [np.nan, 60.0])
+
+
+def test_a_value_at_the_bound_is_not_outside():
+    encoding = learned("normal")
+    [row], bounds = encoding.encode(open_table({"normal": [60.0]})).rows, innermost_bounds(encoding)
+    rows = np.tile(row, (100, 1))
+    for bound, outwards in ((bounds.low, -1e-3), (bounds.high, 1e-3)):
+        values = np.tile(bound.astype(np.float32), (100, 1))
+        warn_of_far_values(encoding, Encoded(rows, values))
+        with pytest.warns(DataWarning, match="for 100 of 100 subject"):
+            warn_of_far_values(encoding, Encoded(rows, values + np.float32(outwards)))

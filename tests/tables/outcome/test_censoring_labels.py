@@ -151,3 +151,11 @@ def test_counts_of_parts_add_up():
         {0: Followed(2, 4.0, 1.0, 3.0), "a": Followed(1, 1.0, 1.0, 1.0)}
     )
     assert both == {0: Followed(3, 9.0, 1.0, 5.0), "a": Followed(1, 1.0, 1.0, 1.0)}
+
+
+@pytest.mark.parametrize("code", [9, 88, 99, 888, 999, 9999])
+def test_a_number_far_above_other_causes_may_mean_not_known(code):
+    labels = counts(_0=5, _1=4, _2=3) | counts(**{f"_{code}": 2})
+    with pytest.warns(DataWarning, match=rf"{code} \(2 subjects\) is a cause, but such a number"):
+        assert read_meaning(labels) == Meaning((1, 2, code), (0,))
+    read_meaning(counts(_0=5, _1=4, _2=3) | counts(**{f"_{code - 2}": 2}))

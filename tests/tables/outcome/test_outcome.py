@@ -15,7 +15,7 @@ from survtrace.tables.outcome.outcome import (
     read_outcome,
     require_same_subjects,
 )
-from survtrace.tables.outcome.outcome_warnings import informative
+from survtrace.tables.outcome.outcome_warnings import informative, warn_of_unknown_durations
 from survtrace.tables.outcome.roles import read_roles
 
 EVENT, DURATION = np.array([0, 1, 2, 1]), np.array([3.5, 1.2, 8.0, 4.0])
@@ -386,3 +386,20 @@ def test_covariates_and_outcome_must_be_of_the_same_subjects():
     require_same_subjects(4, Outcome(DURATION, EVENT, (1, 2)))
     with pytest.raises(DataError, match=r"X has 5 rows and y has 4\..*Surv\.from_arrays"):
         require_same_subjects(5, Outcome(DURATION, EVENT, (1, 2)))
+
+
+def test_events_that_cannot_be_compared_are_counted_and_the_first_is_named():
+    event = np.empty(3, dtype=object)
+    event[:] = [0, [1], 1]
+    with pytest.raises(DataError, match=r"1 of 3 are not \(first: row 1, \[1\]\)"):
+        read_outcome({"event": event, "duration": [1.0, 2.0, 3.0]})
+
+
+def test_from_arrays_names_the_row_of_a_bad_event():
+    with pytest.raises(DataError, match=r"1 of 3 are not \(first: row 1, 0\.5\)"):
+        Surv.from_arrays([0.0, 0.5, 1.0], [1.0, 2.0, 3.0], censored=0)
+
+
+def test_the_durations_of_nobody_are_known():
+    nobody = np.empty(0)
+    warn_of_unknown_durations(Outcome(nobody, nobody.astype(np.int64), (1,)))

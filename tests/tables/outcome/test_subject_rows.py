@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from survtrace import DataError, DataWarning, Surv
 from survtrace.tables.files.formats import split_outcome
-from survtrace.tables.outcome.outcome import read_outcome
+from survtrace.tables.outcome.outcome import Outcome, read_outcome
 from survtrace.tables.outcome.outcome_warnings import warn_of_entry
 from survtrace.tables.outcome.pairing import pair
 from survtrace.tables.outcome.subject_rows import RowsInChunks, number_subjects
@@ -86,6 +86,10 @@ def test_an_entry_of_zero_for_everybody_is_an_ordinary_table(entry):
     assert outcome.id is None
     assert outcome.n_subjects == 3
     assert outcome.is_empty.tolist() == [False, False, True]
+
+
+def test_an_entry_of_zero_for_everybody_is_in_the_unit_of_the_durations():
+    warn_of_entry(Outcome(np.array([3.0, 2.0]), np.array([0, 1]), (1,), entry=np.zeros(2)))
 
 
 def test_late_entry_with_one_row_each_needs_no_id():
@@ -288,3 +292,19 @@ def test_a_table_is_refused_in_chunks_just_as_it_is_in_memory(rows, size):
 def test_subjects_are_numbered_as_they_appear():
     assert number_subjects(np.array([9, 4, 9, 2])).tolist() == [0, 1, 0, 2]
     assert number_subjects(np.array([b"x", "x", "y"], dtype=object)).tolist() == [0, 0, 1]
+
+
+def test_rows_that_miss_each_other_by_a_billionth_touch():
+    y = changed(duration=[1e9, 9.0, 5e9, 6e9], entry=[0.0, 1.0, 1e9 + 1, 5e9])
+    assert read_outcome(y).entry.tolist() == [0.0, 1.0, 1e9, 5e9]
+    apart = changed(duration=[1e9, 9.0, 5e9, 6e9], entry=[0.0, 1.0, 1e9 + 2, 5e9])
+    assert read_outcome(apart).entry.tolist() == apart["entry"]
+
+
+def test_a_row_that_ends_before_it_begins_is_refused_in_its_chunk():
+    rows, ids = RowsInChunks(), np.array(["a", "b"], dtype=object)
+    rows.add(ids, np.zeros(2), np.ones(2), np.zeros(2, dtype=int))
+    with pytest.raises(
+        DataError, match=r"in 1 of 2 rows it does not \(first: row 3, id 'b': entry"
+    ):
+        rows.add(ids, np.array([1.0, 3.0]), np.array([2.0, 2.0]), np.zeros(2, dtype=int))
