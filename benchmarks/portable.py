@@ -1,12 +1,12 @@
 """The portable predictor against the estimator: differences, import time, size, one patient.
 
-Five models of few epochs (flchain's four causes with eight members; one cause; one member; one
-updated by level and slope; the paper's small network), 10,000 random raw rows each: columns
-shuffled, values missing, levels unseen; by numpy and by the kernel. Then the time of an import in
-fresh interpreters, the megabytes that it needs installed, how long one patient takes as a mapping,
-with all warnings looked for, and how many rows a second requests of 1,000 patients get (states,
-intervals, typicality; one core). With --install it also makes a fresh environment with nothing
-but packages/portable in it, and predicts there. Writes results/portable.json.
+Six models of few epochs (flchain's four causes with eight members; one cause; one member; one
+updated by level and slope; late entry; the paper's small network), 10,000 random raw rows each:
+columns shuffled, values missing, levels unseen; by numpy and by the kernel. Then the time of an
+import in fresh interpreters, the megabytes that it needs installed, how long one patient takes as a
+mapping, with all warnings looked for, and how many rows a second requests of 1,000 patients get
+(states, intervals, typicality; one core). With --install it also makes a fresh environment with
+nothing but packages/portable in it, and predicts there. Writes results/portable.json.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from datetime import date
 from importlib.metadata import files
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ IMPORT = "import time; t = time.perf_counter(); import {}; print(time.perf_count
 
 
 def models() -> dict[str, tuple[SurvTRACE, pd.DataFrame]]:
-    """Fit the five models, each with the table it is to be asked about."""
+    """Fit the models, each with the table it is to be asked about."""
     small: dict[str, Any] = {"max_epochs": 5, "verbose": False, "random_state": 0}
     X, y = make_cohort(2_000, n_causes=4, missing=0.1, random_state=0)
     died = y.assign(event=(y["event"] > 0).astype(int))
@@ -44,12 +45,14 @@ def models() -> dict[str, tuple[SurvTRACE, pd.DataFrame]]:
     one = SurvTRACE(n_members=4, **small).fit(X[:1000], died[:1000])
     updated = SurvTRACE(n_members=4, **small).fit(X[:1000], died[:1000])
     updated.update(X[1000:], died[1000:], how="slope")
+    late = make_cohort(2_000, n_causes=2, late_entry=0.5, random_state=1)
     paper = {"token_bias": False, "proportional": 0.0, "head_depth": 1, "n_heads": 1}
     return {
         "flchain, four causes, eight members": (SurvTRACE(**small).fit(*chain), chain[0]),
         "one cause": (one, X),
         "one member, four causes": (SurvTRACE(n_members=1, **small).fit(X, y), X),
         "one cause, updated by slope": (updated, X),
+        "late entry, two causes": (SurvTRACE(n_members=2, **small).fit(*late), late[0]),
         "the paper's network": (SurvTRACE(n_members=2, **paper, **small).fit(X, y), X),
     }
 
@@ -112,7 +115,8 @@ import json, sys, time, warnings
 import numpy as np
 from survtrace import portable
 warnings.simplefilter("ignore")
-light, rows, taken = portable.load(sys.argv[1]), json.load(sys.stdin), []
+light = portable.load(sys.argv[1], compiled=sys.argv[2] == "kernel")
+rows, taken = json.load(sys.stdin), []
 times = light.time_grid_[1:3]
 for k in range(5_000):
     row = [rows[k % len(rows)]]
@@ -129,15 +133,9 @@ import numpy as np
 from survtrace import portable
 from survtrace.inference.interval import ends_of_states, with_cuts
 warnings.simplefilter("ignore")
-light, rows = portable.load(sys.argv[1]), json.load(sys.stdin)
+light, rows = portable.load(sys.argv[1], compiled=sys.argv[2] == "kernel"), json.load(sys.stdin)
 predictor, times = light._predictor(), light.time_grid_[1:3]
 points = with_cuts(light.time_grid_, times)
-if sys.argv[2] == "kernel":
-    predictor.kernel.begin_to_load().join()
-else:
-    predictor = type(predictor)(
-        predictor.network, predictor.encoding, predictor.cuts, predictor.typicality
-    )
 taken = []
 for _ in range(20):
     begin = time.perf_counter()
@@ -194,32 +192,32 @@ def fresh_install(folder: str, X: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def one_patient(folder: str, X: pd.DataFrame) -> dict[str, float]:
-    """Microseconds for the incidences of one patient at two times, of 200 by turns."""
-    command = [sys.executable, "-c", ONE_PATIENT, folder]
-    text = X[:200].to_json(orient="records")
-    run = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+def one_patient(folder: str, X: pd.DataFrame, how: str) -> dict[str, float]:
+    """Microseconds for the incidences of one patient at two times, of 200 by turns; one thread."""
+    command = [sys.executable, "-c", ONE_PATIENT, folder, how]
+    text, env = X[:200].to_json(orient="records"), {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    run = subprocess.run(command, input=text, capture_output=True, text=True, check=True, env=env)
     return dict(zip(("best", "median", "95 %"), json.loads(run.stdout), strict=True))
 
 
 def main() -> None:
     found: dict[str, Any] = {"machine": platform.processor() or platform.machine()}
-    found["load"] = os.getloadavg()[0]
+    found["date"], found["load"] = date.today().isoformat(), os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):
         differences = {}
         for k, (name, (est, X)) in enumerate(models().items()):
             est.save(f"{folder}/{k}")
-            light = portable.load(f"{folder}/{k}")
-            differences[name] = largest_differences(
-                survtrace.load(f"{folder}/{k}"), light, random_rows(X, k)
-            )
-            print(name, {what: f"{value:.1e}" for what, value in differences[name].items()})
-            light._predictor().kernel.begin_to_load().join()
-            differences[f"{name}, by the kernel"] = largest_differences(
-                survtrace.load(f"{folder}/{k}"), light, random_rows(X, k)
-            )
+            for how in ("numpy", "kernel"):
+                light = portable.load(f"{folder}/{k}", compiled=how == "kernel")
+                found_now = largest_differences(
+                    survtrace.load(f"{folder}/{k}"), light, random_rows(X, k)
+                )
+                differences[f"{name}, {how}"] = found_now
+                print(name, how, {what: f"{value:.1e}" for what, value in found_now.items()})
             if k == 0:
-                found["microseconds for one patient"] = one_patient(f"{folder}/{k}", X)
+                found["microseconds for one patient"] = {
+                    how: one_patient(f"{folder}/{k}", X, how) for how in ("numpy", "kernel")
+                }
                 found["rows a second"] = {
                     how: many_patients(f"{folder}/{k}", X, how) for how in ("numpy", "kernel")
                 }

@@ -53,7 +53,7 @@ assert os.waitpid(start(None, "whole.npz"), 0)[1] == 0
 whole, kills = time.monotonic() - began, 0
 for _ in range(100):
     child = start(folder / "checkpoint", "resumed.npz")
-    deadline = time.monotonic() + (chance.uniform(0.05, 0.6) * whole if kills < 6 else 1e9)
+    deadline = time.monotonic() + (chance.uniform(0.02, 0.2) * whole if kills < 6 else 1e9)
     done = 0
     while not done and time.monotonic() < deadline:
         done, status = os.waitpid(child, os.WNOHANG)

@@ -103,7 +103,7 @@ def load(folder: str) -> dict[str, Any]:
     """Load a folder for predictions: the model, and what R shows of it."""
     from survtrace.portable import load as load_portable
 
-    model = load_portable(folder)
+    model = load_portable(folder, compiled=False)  # the same bits in every session
     note = json.loads((Path(folder) / "estimator.json").read_text(encoding="utf-8"))
     about = {
         "codes": [str(cause) for cause in model.causes_],

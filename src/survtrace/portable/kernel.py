@@ -1,51 +1,89 @@
-"""Many rows go through a compiled kernel, where numba is installed and once it is loaded.
+"""Rows go through a compiled kernel, where numba is installed and once it is loaded.
 
 To load it takes half a second, to compile it the first time on a machine some ten; nobody waits for
-that. The first large question starts a thread that loads it, and numpy answers until it is there.
+that. When many rows have been asked for, at once or one by one, a thread begins to load it, and
+numpy answers until it is there.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from threading import Lock, Thread
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from survtrace.errors import SettingError
+from survtrace.portable.curves import TimeIndex, locate_times
+from survtrace.portable.network import Network
+
+Array = NDArray[np.float64]
 Floats = NDArray[np.float32]
 LOGGER = logging.getLogger("survtrace")
-MANY_ROWS = 256  # of a question that is worth loading the kernel
-FEWEST_ROWS = 16  # it computes so many at a time, whether they are there or not
+MANY_ROWS = 256  # that are worth loading the kernel
+STATES = ("survival", "incidence", "states")  # curves that there is a kernel for
 
 
 class _Forward(Protocol):
     def logits(self, rows: NDArray[np.int32], values: Floats) -> Floats: ...
+    def curves(
+        self, logits: Floats, at: TimeIndex, states: tuple[bool, int, int], *, with_std: bool
+    ) -> tuple[Array, Array | None] | None: ...
 
 
 class Kernel:
-    """The kernel of one network: none at first, and none where it cannot be had."""
+    """The kernels of one network: none at first, and none where they cannot be had.
 
-    def __init__(self, shape: Mapping[str, Any], saved: Mapping[str, NDArray[Any]]) -> None:
-        self._shape, self._saved = shape, saved
+    ``compiled`` False is for none at all: answers are then the same to the bit, always; True waits
+    for them here.
+    """
+
+    def __init__(self, network: Network, *, compiled: bool | None = None) -> None:
+        self._network, self._wanted = network, compiled is not False
         self._forward: _Forward | None = None
         self._thread: Thread | None = None
         self._lock = Lock()
+        self._n_rows = 0  # asked for until now
+        self._why_none = ""
+        if compiled:
+            self.begin_to_load().join()
+            if self._forward is None:
+                raise SettingError(
+                    f"compiled=True needs numba, which cannot be used here ({self._why_none}). "
+                    "Install it with: pip install numba. Or leave compiled out: numpy answers."
+                )
 
-    def logits(self, rows: NDArray[np.int32], values: Floats, n_subjects: int) -> Floats | None:
-        """Compute logits of some rows of a question for so many subjects; None: numpy is to.
+    def logits(self, rows: NDArray[np.int32], values: Floats) -> Floats:
+        """Compute logits of the causes, (member, subject, cause, interval), of encoded subjects."""
+        if self._forward is not None:
+            return self._forward.logits(rows, values)
+        self._n_rows += len(rows)
+        if self._n_rows >= MANY_ROWS:
+            self.begin_to_load()
+        return self._network.logits(rows, values)
 
-        The kernel takes a width and a hidden size that are multiples of 8.
-        """
-        if self._forward is None:
-            if n_subjects >= MANY_ROWS:
-                self.begin_to_load()
+    def curves(
+        self, logits: Floats, kind: str, at: TimeIndex, cause: int | None, *, with_std: bool
+    ) -> tuple[Array, Array | None] | None:
+        """Compute mean and deviation of the members' curves; None where numpy is to."""
+        if self._forward is None or at.start is not None or self._network.has_power:
             return None
-        return self._forward.logits(rows, values) if len(rows) >= FEWEST_ROWS else None
+        n_causes = logits.shape[2]
+        if kind == "incidence" and cause is not None:
+            states = False, cause, cause + 1
+        elif kind in STATES and cause is None:
+            states = kind != "incidence", 0, 0 if kind == "survival" else n_causes
+        else:
+            return None
+        found = self._forward.curves(logits, at, states, with_std=with_std)
+        if found is None or kind == "states" or (kind == "incidence" and cause is None):
+            return found
+        mean, std = found
+        return mean[:, 0], None if std is None else std[:, 0]
 
     def begin_to_load(self) -> Thread:
-        """Load the kernel in a thread, once; whoever wants to may join it."""
+        """Load the kernels in a thread, once; whoever wants to may join it."""
         with self._lock:
             if self._thread is None:
                 # Not a daemon: LLVM aborts a process that ends while it compiles.
@@ -54,37 +92,18 @@ class Kernel:
             return self._thread
 
     def _load(self) -> None:
-        if self._shape["width"] % 8 or self._shape["hidden"] % 8:
+        if not self._wanted:
             return
         try:
             from survtrace.ops.cpu.logits import Forward
 
-            forward = Forward(self._shape, flat_order(self._shape, self._saved))
-            n_tokens = self._shape["n_tokens"]
-            forward.logits(np.zeros((1, n_tokens), np.int32), np.ones((1, n_tokens), np.float32))
+            forward = Forward(self._network)
+            n_tokens = self._network.bias.shape[2]
+            one = np.zeros((1, n_tokens), np.int32), np.ones((1, n_tokens), np.float32)
+            at = locate_times(np.zeros((1, 1)), np.array([0.0, 1.0]))
+            forward.curves(forward.logits(*one), at, (True, 0, 0), with_std=True)
         except Exception as error:  # no numba, or a processor it does not know: numpy answers
+            self._why_none = str(error)
             LOGGER.info("the portable predictor has no kernel: %s", error)
         else:
             self._forward = forward
-
-
-def flat_order(shape: Mapping[str, Any], saved: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
-    """List the parameters in the order of torch's network, without its auxiliary heads.
-
-    Examples
-    --------
-    >>> shape = {"depth": 0, "n_causes": 1, "head_depth": 1}
-    >>> names = ["embedding.table", "causes.heads.0.outer.weight", "causes.heads.0.outer.bias"]
-    >>> names += ["representation.align.weight", "representation.align.bias"]
-    >>> saved = {name: np.array(k) for k, name in enumerate(names)}
-    >>> [int(part) for part in flat_order(shape, saved)]
-    [0, 3, 4, 1, 2]
-    """
-    of_layer = ("attention.query_key_value", "mix", "expand", "contract")
-    linear = [f"encoder.{k}.{part}" for k in range(shape["depth"]) for part in of_layer]
-    of_head = ("outer",) if shape["head_depth"] == 1 else ("inner", "outer")
-    linear += ["representation.align"]
-    linear += [f"causes.heads.{k}.{part}" for k in range(shape["n_causes"]) for part in of_head]
-    names = ["embedding.table", *(["embedding.bias"] if "embedding.bias" in saved else [])]
-    names += [f"{name}.{part}" for name in linear for part in ("weight", "bias")]
-    return [saved[name] for name in names]

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from survtrace.inference.certainty_methods import CertaintyMethods
-from survtrace.portable.kernel import Kernel
 from survtrace.portable.network import build_network
 from survtrace.portable.predictor import Predictor
 from survtrace.saved_folder import WRONG_KIND, damaged, network_arrays, read_folder, restore
@@ -37,25 +36,36 @@ class PortableSurvTRACE(CertaintyMethods):
     card_: dict[str, Any]
     updates_: list[dict[str, Any]]
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, compiled: bool | None = None) -> None:
         note, arrays = read_folder(Path(path))
         try:
             restore(self, note, arrays)
             saved = network_arrays(arrays, note["shape"]["n_causes"])
             network = build_network(note["shape"], saved)
-            kernel = Kernel(note["shape"], saved)
         except WRONG_KIND as error:
             raise damaged(path, error) from None
         self._numpy_predictor = Predictor(
-            network, self.encoding_, self.time_grid_, self.typicality_, kernel
+            network, self.encoding_, self.time_grid_, self.typicality_, compiled
         )
+        if compiled:
+            _ = self._numpy_predictor.kernel  # waits for it
 
     def _predictor(self) -> Any:
         return self._numpy_predictor
 
 
-def load(folder: str | Path) -> PortableSurvTRACE:
+def load(folder: str | Path, *, compiled: bool | None = None) -> PortableSurvTRACE:
     """Read a folder that `SurvTRACE.save` wrote, to predict with numpy and safetensors alone.
+
+    Parameters
+    ----------
+    folder
+        What `SurvTRACE.save` wrote.
+    compiled
+        Whether kernels of numba answer, several times as fast. By default they do where numba is
+        installed, once they are loaded, which a thread begins when 256 rows have been asked for.
+        True waits for them here; False never loads them, so that the same
+        question always has the same answer to the last bit (the kernels' differ by about 1e-7).
 
     Examples
     --------
@@ -71,4 +81,4 @@ def load(folder: str | Path) -> PortableSurvTRACE:
     >>> bool(np.allclose(light.predict(rows), est.predict(X[:2]), rtol=0, atol=1e-6))
     True
     """
-    return PortableSurvTRACE(folder)
+    return PortableSurvTRACE(folder, compiled=compiled)

@@ -47,6 +47,11 @@ class Layer:
     expand: Linear
     contract: Linear
 
+    @property
+    def linear(self) -> tuple[Linear, ...]:
+        """List the affine maps in their order."""
+        return self.query_key_value, self.mix, self.expand, self.contract
+
     def __call__(self, tokens: Floats, shape: tuple[int, ...]) -> tuple[Floats, Floats]:
         """Compute tokens (member, subject * token, width), and attention by `attend`."""
         attended, weights = self.attend(tokens, shape)
@@ -102,14 +107,16 @@ class Network:
 
     def hazards(self, logits: Floats) -> Array:
         """Turn logits into hazards, both (member, subject, cause, interval)."""
-        hazards = np.logaddexp(0.0, logits.astype(np.float64))
-        if self._has_power:
+        with np.errstate(invalid="ignore"):  # NaN is told of by the predictor
+            hazards = np.logaddexp(0.0, logits.astype(np.float64))
+        if self.has_power:
             hazards **= self.power[:, None]
         hazards *= self.factor
         return hazards
 
     @cached_property
-    def _has_power(self) -> bool:
+    def has_power(self) -> bool:
+        """Tell whether any hazard is raised to a power."""
         return bool((self.power != 1).any())
 
     def attention(self, rows: NDArray[np.int32], values: Floats) -> Floats:

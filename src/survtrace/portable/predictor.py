@@ -41,7 +41,12 @@ class Predictor:
     encoding: Encoding
     cuts: Array
     typicality: Typicality | None = None
-    kernel: Kernel | None = None
+    compiled: bool | None = None
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """What computes logits, and most curves: numpy, and compiled code once it is loaded."""
+        return Kernel(self.network, compiled=self.compiled)
 
     def encode(self, X: Table, *, judge: bool = True) -> Encoded:
         """Encode rows; ``judge`` warns of values and subjects unlike those learned from."""
@@ -107,11 +112,12 @@ class Predictor:
         at = at._replace(start=start)
         means, deviations = list[Array](), list[Array]()
         for subjects in self._chunks(n_subjects, points.shape[-1]):
-            found, shares = self._member_curves(encoded, subjects, kind, at.of(subjects))
-            found = found if cause is None else found[:, :, cause]
-            means.append(_mean(found, shares))
-            if with_std:
-                deviations.append(_deviation(found))
+            mean, deviation = self._answer(
+                encoded, subjects, kind, at.of(subjects), cause, with_std=with_std
+            )
+            means.append(mean)
+            if deviation is not None:
+                deviations.append(deviation)
         return _joined(means), _joined(deviations) if with_std else None
 
     def functions(self, X: Table, kind: str, knots: Array) -> NDArray[np.object_]:
@@ -137,20 +143,33 @@ class Predictor:
         encoded = self.encode(X, judge=False)
         return learned.of(encoded), learned.reasons(encoded) if with_reasons else []
 
+    def _answer(
+        self,
+        encoded: Encoded,
+        subjects: slice,
+        kind: str,
+        at: curves.TimeIndex,
+        cause: int | None,
+        *,
+        with_std: bool,
+    ) -> tuple[Array, Array | None]:
+        """Compute the curve of some subjects, by a kernel where there is one."""
+        logits = self.kernel.logits(encoded.rows[subjects], encoded.values[subjects])
+        by_kernel = self.kernel.curves(logits, kind, at, cause, with_std=with_std)
+        if by_kernel is not None:
+            return by_kernel
+        found, shares = self._member_curves(logits, subjects.start, kind, at)
+        found = found if cause is None else found[:, :, cause]
+        return _mean(found, shares), _deviation(found) if with_std else None
+
     def _member_curves(
-        self, encoded: Encoded, subjects: slice, kind: str, at: curves.TimeIndex
+        self, logits: NDArray[np.float32], first: int, kind: str, at: curves.TimeIndex
     ) -> tuple[Array, Array | None]:
         """Compute each member's curves of some subjects, and its shares of their survivors."""
-        rows, values = encoded.rows[subjects], encoded.values[subjects]
-        logits = (
-            None if self.kernel is None else self.kernel.logits(rows, values, len(encoded.rows))
-        )
-        if logits is None:
-            logits = self.network.logits(rows, values)
         hazard = self.network.hazards(logits)
         if not np.isfinite(hazard.sum()):
             finite = np.isfinite(hazard).all(axis=(0, 2, 3))
-            raise not_finite(subjects.start + int(np.argmin(finite)))
+            raise not_finite(first + int(np.argmin(finite)))
         curve: curves.Curve = getattr(curves, kind)
         if at.start is None or kind in curves.OF_AVERAGE:
             return curve(hazard, at), None

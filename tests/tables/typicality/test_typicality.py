@@ -7,7 +7,12 @@ import pytest
 from survtrace.errors import DataWarning
 from survtrace.tables.covariates.covariates import infer_covariates, open_table
 from survtrace.tables.covariates.encoding import Encoded, learn_encoding
-from survtrace.tables.typicality.typicality import FEWEST_SUBJECTS, UNLIKE, Typicality
+from survtrace.tables.typicality.typicality import (
+    FEWEST_SUBJECTS,
+    UNLIKE,
+    Typicality,
+    _first_largest,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:some columns carry no information")
 
@@ -179,3 +184,9 @@ def test_of_a_number_alone_nothing_else_is_suggested_than_its_middle():
     levels = np.linspace(0.05, 5, 50)
     at = np.interp(levels, *value[::-1]), np.interp(levels, *residual[::-1])
     np.testing.assert_allclose(*at, rtol=0.1)
+
+
+def test_of_reasons_that_are_equal_but_for_rounding_the_first_is_named():
+    assert _first_largest(np.array([0.5, 7.0, 7.0 + 1e-9, 7.0 - 1e-9])) == 1
+    assert _first_largest(np.array([-np.inf, -np.inf])) == 0
+    assert _first_largest(np.array([6.9, 7.0])) == 1

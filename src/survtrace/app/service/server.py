@@ -81,6 +81,9 @@ def serve(
         log=log,
     )
     app.state.service.answers.predict(Question([{}]))  # what the first answer prepares
+    kernel = app.state.service.answers.predictor.kernel.begin_to_load()
+    if workers > 1:  # a process must not divide while a thread of it compiles
+        kernel.join()
     shown = f"[{host}]" if ":" in host else host
     with listen(host, port) as listener:
         port = listener.getsockname()[1]

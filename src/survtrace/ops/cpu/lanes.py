@@ -23,13 +23,23 @@ _N = 16  # a register of AVX-512; where registers are narrower LLVM splits a vec
 N_LANES: Any = np.int64(_N)
 NUMBERS = ir.VectorType(ir.FloatType(), _N)
 INTEGERS = ir.VectorType(ir.IntType(32), _N)
-COEFFICIENTS = (  # of f^5 .. f^0 in the polynomial for 2^f, f from -1/2 to 1/2
+# Of f^5 .. f^0 in the polynomial for 2^f, f from -1/2 to 1/2; and of f^6 .. f^0.
+COEFFICIENTS = (
     0.0013276407262310386,
     0.009675540961325169,
     0.05550713464617729,
     0.24022120237350464,
     0.6931469440460205,
     1.0000001192092896,
+)
+EXACT_COEFFICIENTS = (
+    0.00015461447765119374,
+    0.0013390866806730628,
+    0.009618056938052177,
+    0.055503569543361664,
+    0.24022650718688965,
+    0.6931471824645996,
+    1.0,
 )
 # Products and sums may be fused and reordered; unlike with fastmath, NaN and infinity stay what
 # they are, so that a subject with broken values gets NaN and not a plausible number.
@@ -202,7 +212,19 @@ def exp2(typing: Any, numbers: Any) -> Any:
     2^x = 2^n 2^f with n = round(x); 2^f by a polynomial of least largest error on [-1/2, 1/2].
     Why not the library's exp: it takes one number at a time, and softmax and SELU need one each.
     """
+    return LANES(LANES), _raise_two(COEFFICIENTS)
 
+
+@intrinsic
+def exp2_exact(typing: Any, numbers: Any) -> Any:
+    """Raise two to the power of the numbers as `exp2` does, to the rounding of float32.
+
+    Its polynomial is 1 at 0: one that is off by a unit shifts all activations the same way.
+    """
+    return LANES(LANES), _raise_two(EXACT_COEFFICIENTS)
+
+
+def _raise_two(coefficients: tuple[float, ...]) -> Callable[..., Any]:
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         def constant(value: float) -> Any:
             return ir.Constant(NUMBERS, [value] * _N)
@@ -214,13 +236,13 @@ def exp2(typing: Any, numbers: Any) -> Any:
         big = constant(1.5 * 2**23 + 127)
         shifted = builder.fadd(x, big)
         f = builder.fsub(x, builder.fsub(shifted, big))
-        p = constant(COEFFICIENTS[0])
-        for coefficient in COEFFICIENTS[1:]:
+        p = constant(coefficients[0])
+        for coefficient in coefficients[1:]:
             p = builder.fadd(builder.fmul(p, f, flags=FAST), constant(coefficient), flags=FAST)
         exponent = builder.shl(builder.bitcast(shifted, INTEGERS), ir.Constant(INTEGERS, [23] * _N))
         return builder.fmul(p, builder.bitcast(exponent, NUMBERS), flags=FAST)
 
-    return LANES(LANES), emit
+    return emit
 
 
 def sum_products(n_x: int, n_y: int, *, spread_x: bool, add: bool = True) -> Any:

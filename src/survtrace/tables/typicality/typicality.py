@@ -27,6 +27,9 @@ Array = NDArray[np.float64]
 UNLIKE = 0.01  # a typicality below this is called unlike the patients learned from
 FEWEST_SUBJECTS = 20  # of fewer, no share of one in a hundred can be told
 N_FOLDS = 5
+EQUAL = (
+    1e-4  # what differs by less is called equal: two programs round otherwise, and name the same
+)
 TELLING = 0.25  # share of a residual by which another covariate is named beside it
 PARTS: dict[str, Any] = {"scores": NormalScores, "pairs": PairTables, "residuals": Residuals}
 
@@ -127,9 +130,10 @@ class Typicality:
         enough = np.interp(-np.log(UNLIKE), *self.reference[-1][::-1])
         names = self.encoding.names.tolist()
         found = list[tuple[str, ...]]()
-        for subject, which in enumerate(np.minimum(levels, enough).argmax(axis=0).tolist()):
+        for subject, level in enumerate(np.minimum(levels, enough).T):
+            which = _first_largest(level)
             if which == 0:
-                places = [int(np.argmax(read.rarity[subject]))]
+                places = [_first_largest(read.rarity[subject])]
             elif which == 1:
                 places = self._rarest_pair(surprise[subject])
             elif which == 2:
@@ -167,24 +171,24 @@ class Typicality:
 
     def _least_expected(self, residuals: Array, values: Array) -> list[int]:
         """Find the covariate farthest from what others suggest, and the other that says so most."""
-        place = int(np.argmax(np.abs(residuals)))
+        place = _first_largest(np.abs(residuals))
         column, side = self.residuals.column, np.sign(residuals[place])
         total = abs(residuals[place]) * np.sqrt(self.residuals.precision[place, place])
         pull = side * self.residuals.precision[place] * values
         pull[column == column[place]] = 0.0
-        other = int(np.argmax(pull))
+        other = _first_largest(pull)
         both = [int(column[place]), int(column[other])]
         return both if pull[other] > TELLING * total else both[:1]
 
     def _rarest_pair(self, surprise: Array) -> list[int]:
-        return [int(place) for place in self.pairs.columns[np.argmax(surprise)]]
+        return [int(place) for place in self.pairs.columns[_first_largest(surprise)]]
 
     def _worst_of_all_pairs(self, surprise: Array) -> list[int]:
         """Find the covariate that the most unusual pairs have in common, and the worst of these."""
         columns = self.pairs.columns
         sums = np.zeros(len(self.encoding.columns))
         np.add.at(sums, columns.ravel(), np.repeat(surprise, 2))
-        of_worst = (columns == np.argmax(sums)).any(axis=1)
+        of_worst = (columns == _first_largest(sums)).any(axis=1)
         return self._rarest_pair(np.where(of_worst, surprise, -np.inf))
 
 
@@ -239,6 +243,11 @@ def _levels(reference: Array, measures: Measures) -> Array:
     """Minus the log share that reaches each measure, shape (measure, subject)."""
     pairs = zip(reference, measures, strict=True)
     return np.array([minus_log_share(knots, measure) for knots, measure in pairs])
+
+
+def _first_largest(values: Array) -> int:
+    """Find the first of the largest values, those that are equal but for rounding."""
+    return int(np.argmax(values >= values.max() - EQUAL))
 
 
 def _joined(reference: Array, measures: Measures) -> Array:

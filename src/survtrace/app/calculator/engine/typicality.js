@@ -15,7 +15,13 @@ export function interpolate(x, knots, values) {
   return ((values[j + 1] - values[j]) / (knots[j + 1] - knots[j])) * (x - knots[j]) + values[j];
 }
 
-const argmax = (values) => values.reduce((best, value, i) => (value > values[best] ? i : best), 0);
+// The first of the largest: what differs by less than EQUAL differs by rounding alone, and two programs
+// are to name the same covariate.
+const EQUAL = 1e-4;
+const argmax = (values) => {
+  const least = values.reduce((most, value) => Math.max(most, value), -Infinity) - EQUAL;
+  return Math.max(0, values.findIndex((value) => value >= least));
+};
 
 // Numbers on a normal scale, how unusual each value is alone, and the bin it lies in.
 function readScores({ scores }, { columns }, { rows, values }) {
