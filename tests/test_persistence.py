@@ -305,3 +305,10 @@ def test_the_object_itself_can_be_pickled(fitted_three, three_causes):
 def test_a_loaded_estimator_can_be_fitted_again(saved, one_cause, fitted_one):
     again = load(saved).fit(*one_cause)
     np.testing.assert_array_equal(again.predict(one_cause[0]), fitted_one.predict(one_cause[0]))
+
+
+@pytest.mark.parametrize("path", [3, None, b"model", "a\0b", "\ud800"])
+def test_what_is_no_path_is_neither_read_nor_written(path, fitted_one):
+    for act in (load, fitted_one.save):
+        with pytest.raises(SettingError, match="path must be a path: a text such as"):
+            act(path)

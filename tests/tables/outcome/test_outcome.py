@@ -386,3 +386,10 @@ def test_covariates_and_outcome_must_be_of_the_same_subjects():
     require_same_subjects(4, Outcome(DURATION, EVENT, (1, 2)))
     with pytest.raises(DataError, match=r"X has 5 rows and y has 4\..*Surv\.from_arrays"):
         require_same_subjects(5, Outcome(DURATION, EVENT, (1, 2)))
+
+
+@pytest.mark.parametrize("date", [np.datetime64("2020-01-01"), np.timedelta64(3, "D")])
+def test_a_date_among_durations_is_refused_not_counted_in_days(date):
+    duration = pd.Series([1.0, 2.0, date], dtype=object)
+    with pytest.raises(DataError, match=r"must be a number; 1 of 3 are not \(first: row 2"):
+        Surv.from_arrays(event=[0, 1, 1], duration=duration)

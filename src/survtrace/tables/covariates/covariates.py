@@ -78,9 +78,11 @@ def _frame_of_mapping(X: Mapping[Any, Any]) -> pd.DataFrame:
         )
     try:
         X = {name: as_array(v) if hasattr(v, "detach") else v for name, v in X.items()}
-        return pd.DataFrame(X)
-    except OverflowError:  # whole numbers beyond any float, which are refused by name later
-        return pd.DataFrame({name: np.array(values, dtype=object) for name, values in X.items()})
+        try:
+            return pd.DataFrame(X)
+        except OverflowError:  # whole numbers beyond any float, which are refused by name later
+            objects = {name: np.array(values, dtype=object) for name, values in X.items()}
+            return pd.DataFrame(objects, dtype=object)
     except Exception as error:  # whatever pandas makes of sets, functions, other objects
         raise DataError(
             f"X must be a table with a row for each subject; a mapping needs columns of one "
