@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from survtrace import DataError, Surv
+from survtrace import DataError
 from survtrace.tables.outcome.event_labels import is_date, is_usual, looks_censored, plain_label
+from survtrace.tables.outcome.outcome import read_outcome
 
 CENSORED = """0|False|FALSE|no|No|none|censored|Censored|CENSORED.|alive|ALIVE|Still alive|living|
 lost|Lost to follow-up|lost to followup|LTFU|withdrawn|event-free|no event|No_event|end of study|
@@ -84,4 +85,4 @@ def test_other_labels_are_no_dates(value):
 def test_bytes_that_are_no_text_stay_bytes_so_that_two_labels_stay_two():
     assert [plain_label(each) for each in (b"\xe4", b"\xf6")] == [b"\xe4", b"\xf6"]
     with pytest.raises(DataError, match=r"event must be .* as text; 1 of 2 are not .*\\xe4"):
-        Surv.from_arrays(event=[0, b"\xe4"], duration=[1.0, 2.0])
+        read_outcome({"event": [0, b"\xe4"], "duration": [1.0, 2.0]})
