@@ -34,7 +34,10 @@ def between(low: float, high: float, *, above: bool = False, below: bool = False
     def holds(v: Any) -> bool:
         if not isinstance(v, Real) or isinstance(v, bool):
             return False
-        number: Any = v  # not float(v): a whole number may be larger than any float
+        try:
+            number = float(v)
+        except OverflowError:  # a whole number larger than any float
+            return False
         enough = number > low if above else number >= low
         return bool(enough and (number < high if below else number <= high))
 

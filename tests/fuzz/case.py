@@ -107,9 +107,11 @@ def _checked(case: Case, answer: Any) -> str:
 
 
 def _place(error: Exception) -> str:
-    """Name the innermost line of the package that led to an error."""
+    """Name the innermost line of the package that led to an error, or else what it says."""
     frames = list(traceback.extract_tb(error.__traceback__))
-    ours = [frame for frame in frames if frame.filename.startswith(SOURCE)] or frames[-1:]
+    ours = [frame for frame in frames if frame.filename.startswith(SOURCE)]
+    if not ours:
+        return f"{type(error).__name__}: {error}"[:80]
     return f"{type(error).__name__} {ours[-1].filename.removeprefix(SOURCE)}:{ours[-1].lineno}"
 
 

@@ -60,7 +60,7 @@ FILES: dict[str, bytes] = {
     "one column": b"age\n1\n2\n",
 }
 # Files of which a command makes what it says.
-HARMLESS: dict[str, tuple[str, ...]] = {}
+HARMLESS: dict[str, tuple[str, ...]] = {"check": ("latin-1", "utf-16", "semicolons")}
 TABLE = ("--sep", "--decimal", "--encoding", "--missing", "--sheet")
 OUTCOME = ("--duration", "--event", "--entry", "--id", "--drop", "--censored")
 OPTIONS: dict[str, tuple[str, ...]] = {
