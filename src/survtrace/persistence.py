@@ -16,7 +16,7 @@ from torch import Tensor
 
 from survtrace.errors import SavedFileError
 from survtrace.estimator import SurvTRACE
-from survtrace.files import new_folder
+from survtrace.files import new_folder, own_errors
 from survtrace.metrics import CensoringSurvival
 from survtrace.network.assembly import Network, Shape
 from survtrace.rules import read_path
@@ -154,7 +154,9 @@ def _write_folder(path: Path, note: Mapping[str, Any], tensors: Mapping[str, Ten
 
 def require_replaceable(path: Path) -> None:
     """Refuse a path that holds anything but an estimator of ours."""
-    if path.exists() and not _may_be_replaced(path):
+    with own_errors(path):  # a name that is too long, a folder that may not be looked into
+        replaceable = not path.exists() or _may_be_replaced(path)
+    if not replaceable:
         raise SavedFileError(
             f"{path} exists and holds no saved estimator; it is left alone. Choose another path."
         )

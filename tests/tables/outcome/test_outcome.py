@@ -393,3 +393,9 @@ def test_a_date_among_durations_is_refused_not_counted_in_days(date):
     duration = pd.Series([1.0, 2.0, date], dtype=object)
     with pytest.raises(DataError, match=r"must be a number; 1 of 3 are not \(first: row 2"):
         Surv.from_arrays(event=[0, 1, 1], duration=duration)
+
+
+def test_columns_whose_row_labels_differ_are_refused_not_paired_by_position():
+    y = {"event": pd.Series([0, 1]), "duration": pd.Series([1.0, 2.0], index=[1, 0])}
+    with pytest.raises(DataError, match="of y must have the same row labels; those of 'duration'"):
+        read_outcome(y)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from survtrace.errors import DataError, DataWarning, row_name, short, warn
 from survtrace.tables.covariates.cells import is_date
-from survtrace.tables.covariates.covariates import open_frame
+from survtrace.tables.covariates.covariates import open_frame, require_same_labels
 from survtrace.tables.covariates.real_numbers import as_array, is_complex, refuse_masked
 from survtrace.tables.covariates.text_numbers import parse_numbers
 
@@ -68,6 +68,7 @@ def columns_by_name(y: Any) -> OutcomeColumns:
 
 def _named_columns(y: Any) -> dict[str, NDArray[Any]]:
     if isinstance(y, Mapping):
+        require_same_labels(y, "y")
         return {str(name): _as_named(values, str(name)) for name, values in y.items()}
     if isinstance(y, np.ndarray) and y.dtype.names:
         return {name: as_column(y[name], name) for name in y.dtype.names}
