@@ -13,12 +13,15 @@ from survtrace import (
     DataError,
     DataWarning,
     SavedFileError,
+    SettingError,
     Surv,
     SurvTRACE,
     TrainingError,
     load,
     ops,
 )
+from survtrace.app.calculator.write import write_page
+from survtrace.export.onnx_file import export_onnx
 from survtrace.metrics import (
     brier_score,
     brier_score_survival,
@@ -26,7 +29,10 @@ from survtrace.metrics import (
     d_calibration,
     integrated_brier_score,
 )
+from survtrace.report.page import write_report
+from survtrace.report.validation_page import write_validation
 from survtrace.training import loop
+from survtrace.tuning import tune
 
 
 @pytest.fixture
@@ -446,3 +452,21 @@ def test_a_handful_of_subjects_fits(one_cause, tiny, n):
 def test_an_outcome_packed_by_surv_is_checked_at_the_door():
     with pytest.raises(DataError, match="must be a number"):
         Surv.from_arrays([1, 0], ["soon", 2.0])
+
+
+@pytest.mark.parametrize(
+    ("write", "name"),
+    [
+        (lambda est, X, y: write_report(est, X, y, 3), "path"),
+        (lambda est, X, y: write_validation(est, X, y, None), "path"),
+        (lambda est, X, y: write_page(est, ["calculator.html"]), "path"),
+        (lambda est, X, y: write_page(3, "calculator.html"), "model"),
+        (lambda est, X, y: export_onnx(est, b"model.onnx"), "path"),
+        (lambda est, X, y: export_onnx(est, "model.onnx", schema_path=3), "schema_path"),
+        (lambda est, X, y: tune(X, y, 3), "folder"),
+    ],
+    ids=["report", "validation", "page", "page of a number", "onnx", "onnx schema", "search"],
+)
+def test_what_is_no_path_is_said_before_anything_is_made(write, name, fitted_one, one_cause):
+    with pytest.raises(SettingError, match=f"^{name} must be a path: a text such as"):
+        write(fitted_one, *one_cause)

@@ -8,7 +8,7 @@ import pytest
 import safetensors.torch
 import torch
 
-from survtrace import DataError, SavedFileError, SettingError, SurvTRACE, load
+from survtrace import DataError, SavedFileError, SettingError, StorageError, SurvTRACE, load
 from survtrace.evaluation import evaluate
 
 NOTE, TENSORS = "estimator.json", "tensors.safetensors"
@@ -305,3 +305,15 @@ def test_the_object_itself_can_be_pickled(fitted_three, three_causes):
 def test_a_loaded_estimator_can_be_fitted_again(saved, one_cause, fitted_one):
     again = load(saved).fit(*one_cause)
     np.testing.assert_array_equal(again.predict(one_cause[0]), fitted_one.predict(one_cause[0]))
+
+
+def test_a_name_that_is_too_long_is_said_with_the_way_out(fitted_one):
+    with pytest.raises(StorageError, match=r"could not be written .*Choose a shorter path"):
+        fitted_one.save("9" * 400)
+
+
+@pytest.mark.parametrize("path", [3, None, b"model", "a\0b", "\ud800"])
+def test_what_is_no_path_is_neither_read_nor_written(path, fitted_one):
+    for act in (load, fitted_one.save):
+        with pytest.raises(SettingError, match="path must be a path: a text such as"):
+            act(path)

@@ -1,8 +1,11 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from survtrace import SettingError
 from survtrace.rules import (
+    PATH,
     between,
     check_flags,
     check_value,
@@ -23,7 +26,9 @@ ARRAY = np.array([1, 2])
         (whole(0, 9), [0, 9], [10, -1]),
         (between(0, 1), [0, 1, 0.5, np.float32(0.5)], [1.1, -1e-9, np.nan, "0.5", True, ARRAY]),
         (between(0, 1, above=True, below=True), [0.5], [0, 1, 10**400]),
+        (between(0, float("inf"), below=True), [0, 1e308], [float("inf"), 10**400]),
         (one_of("a", 1), ["a", 1], ["b", 1.0, True, ARRAY, None]),
+        (PATH, ["a", "", Path("a")], [3, None, b"a", "a\0b", "\ud800", ARRAY]),
         (either(whole(1), one_of(None)), [1, None], [0, "None"]),
     ],
 )

@@ -16,9 +16,10 @@ from torch import Tensor
 
 from survtrace.errors import SavedFileError
 from survtrace.estimator import SurvTRACE
-from survtrace.files import new_folder
+from survtrace.files import new_folder, own_errors
 from survtrace.metrics import CensoringSurvival
 from survtrace.network.assembly import Network, Shape
+from survtrace.rules import read_path
 from survtrace.saved_folder import (
     NETWORK,
     NOTE,
@@ -67,7 +68,7 @@ def save(est: SurvTRACE, path: str | Path) -> None:
         learned = est.typicality_.arrays().items()
         arrays |= {f"{TYPICALITY}{name}": array for name, array in learned}
     _write_folder(
-        Path(path),
+        read_path("path", path),
         {
             "survtrace_version": version("survtrace"),
             "settings": {name: _plain(value) for name, value in est.get_params().items()},
@@ -99,7 +100,7 @@ def load(path: str | Path) -> SurvTRACE:
     survtrace.errors.SavedFileError: no/such/folder holds no saved estimator (estimator.json is \
 missing). Pass the folder that SurvTRACE.save wrote.
     """
-    note, arrays = read_folder(Path(path))
+    note, arrays = read_folder(read_path("path", path))
     try:
         return _rebuild(note, arrays)
     except WRONG_KIND as error:
@@ -153,7 +154,9 @@ def _write_folder(path: Path, note: Mapping[str, Any], tensors: Mapping[str, Ten
 
 def require_replaceable(path: Path) -> None:
     """Refuse a path that holds anything but an estimator of ours."""
-    if path.exists() and not _may_be_replaced(path):
+    with own_errors(path):  # a name that is too long, a folder that may not be looked into
+        replaceable = not path.exists() or _may_be_replaced(path)
+    if not replaceable:
         raise SavedFileError(
             f"{path} exists and holds no saved estimator; it is left alone. Choose another path."
         )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +34,10 @@ def between(low: float, high: float, *, above: bool = False, below: bool = False
     def holds(v: Any) -> bool:
         if not isinstance(v, Real) or isinstance(v, bool):
             return False
-        number: Any = v  # not float(v): a whole number may be larger than any float
+        try:
+            number = float(v)
+        except OverflowError:  # a whole number larger than any float
+            return False
         enough = number > low if above else number >= low
         return bool(enough and (number < high if below else number <= high))
 
@@ -55,7 +60,19 @@ def either(*rules: Rule) -> Rule:
     return Rule(lambda v: any(rule.holds(v) for rule in rules), description)
 
 
+def _is_path(value: Any) -> bool:
+    """Tell whether a system could have such a file; bytes, which os takes, are no path here."""
+    if not isinstance(value, str | os.PathLike):
+        return False
+    try:
+        text = os.fspath(value)
+        return isinstance(text, str) and b"\0" not in os.fsencode(text)
+    except (TypeError, UnicodeError):  # half of a character, which no name of a file can have
+        return False
+
+
 TEXT = Rule(lambda v: isinstance(v, str), "a text")
+PATH = Rule(_is_path, "a path: a text such as 'models/first', or a Path")
 FLAG = Rule(lambda v: isinstance(v, bool | np.bool_), "True or False")
 SEED = Rule(
     lambda v: v is None or isinstance(v, np.random.RandomState) or whole(0, 2**32 - 1).holds(v),
@@ -78,6 +95,22 @@ def check_value(name: str, value: Any, rule: Rule) -> None:
     """
     if not rule.holds(value):
         raise SettingError(f"{name} must be {rule.description}; got {short(value)}.")
+
+
+def read_path(name: str, value: Any) -> Path:
+    """Make a path of a text or a path; anything else is refused.
+
+    Examples
+    --------
+    >>> read_path("path", "models/first").name
+    'first'
+    >>> read_path("path", 3)
+    Traceback (most recent call last):
+    survtrace.errors.SettingError: path must be a path: a text such as 'models/first', or a Path; \
+got 3.
+    """
+    check_value(name, value, PATH)
+    return Path(value)
 
 
 def check_flags(**flags: Any) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from numbers import Integral
-from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from survtrace.errors import SettingError
-from survtrace.rules import SEED, Rule, between, check_value, either, one_of, whole
+from survtrace.rules import PATH, SEED, Rule, between, check_value, either, one_of, whole
 
 POSITIVE = between(0, float("inf"), above=True, below=True)
 NOT_NEGATIVE = between(0, float("inf"), below=True)
@@ -66,10 +65,6 @@ def _is_about(value: Any) -> bool:
     return texts and set(value) <= set(ABOUT_TOPICS)
 
 
-def _is_path(value: Any) -> bool:
-    return isinstance(value, str | PathLike) and "\0" not in str(value)
-
-
 def _are_columns(value: Any) -> bool:
     if value is None or isinstance(value, str):  # a text is refused with words of its own
         return True
@@ -109,13 +104,13 @@ RULES: dict[str, Rule] = {
     "recalibrate": one_of(True, False, "auto"),
     "intervals": one_of(True, False),
     "categorical": Rule(_are_columns, "a list of columns, by name or number, or None"),
-    "checkpoint_dir": Rule(lambda v: v is None or _is_path(v), "the path of a folder, or None"),
+    "checkpoint_dir": Rule(lambda v: v is None or PATH.holds(v), "the path of a folder, or None"),
     "device": Rule(
         lambda v: isinstance(v, str) or type(v).__name__ == "device",
         "a text such as 'cpu' or 'auto'",
     ),
     "columns": Rule(
-        lambda v: v is None or isinstance(v, Mapping) or _is_path(v),
+        lambda v: v is None or isinstance(v, Mapping) or PATH.holds(v),
         "a data dictionary: a mapping from names of columns, or the path of a CSV file, or None",
     ),
     "time_unit": Rule(lambda v: isinstance(v, str), "a text such as 'months'"),

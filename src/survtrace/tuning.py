@@ -18,6 +18,7 @@ from survtrace.errors import SettingError, require
 from survtrace.estimator import SurvTRACE, require_whole_fit
 from survtrace.files import own_errors, replacing
 from survtrace.folder_lock import only_writer
+from survtrace.rules import read_path
 from survtrace.tables.outcome.outcome import read_outcome
 
 Suggest = Callable[[Any], dict[str, Any]]
@@ -87,8 +88,9 @@ def tune(
         Settings held fixed, such as ``{"n_members": 1, "categorical": [...]}``.
     """
     require("optuna", "tune", "a search needs")  # before a folder is made
-    with only_writer(Path(folder)), own_errors(Path(folder, TRIALS)):
-        _mend(Path(folder, TRIALS))
+    trials = read_path("folder", folder) / TRIALS
+    with only_writer(Path(folder)), own_errors(trials):
+        _mend(trials)
         return _search(X, y, folder, space, n_trials, n_folds, fixed or {}, random_state)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from survtrace.errors import DataError, DataWarning
 from survtrace.evaluation.subgroups import read_groups
+from survtrace.tables.covariates.covariates import open_table
 
 
 def named(table, by, **settings):
@@ -97,3 +98,8 @@ def test_a_text_that_says_missing_is_that_group():
     ]
     both = read_groups({"smoking": ["missing", "yes"]}, "smoking")
     assert [group.name for group in both] == ["yes", "missing"]
+
+
+def test_whole_numbers_beyond_any_float_are_labels_as_others():
+    (group,) = read_groups(open_table({"age": [61.0]}), None, [10**400], None)
+    assert len(group.name) == 401

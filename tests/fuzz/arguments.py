@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,11 +17,11 @@ import pandas as pd
 import polars as pl
 import torch
 
-from fuzz.case import Case, is_finite
+from fuzz.case import Case, curves_hold, is_finite, is_known
 from fuzz.fitted import FORMS, fitted
 from fuzz.run import main
 from fuzz.values import CELLS, Thing, pick
-from survtrace import Surv, landmark, to_start_stop
+from survtrace import Surv, landmark, load, portable, to_start_stop
 from survtrace.conformal import SurvivalLowerBound
 from survtrace.datasets import make_cohort
 from survtrace.evaluation import evaluate, validate
@@ -222,7 +224,19 @@ METHODS: dict[str, Method] = {
         lambda est, X, y, **how: SurvivalLowerBound(est, **how).fit(X, y).predict(X[:3]),
         ("level", "cause", "censoring"),
     ),
+    "load": (lambda est, X, y, **how: _in_new_folder(load, how["path"]), ("path",)),
+    "portable load": (
+        lambda est, X, y, **how: _in_new_folder(portable.load, how["path"]),
+        ("path",),
+    ),
+    "save": (lambda est, X, y, **how: _in_new_folder(est.save, how["path"]), ("path",)),
 }
+
+
+def _in_new_folder(act: Callable[[Any], Any], path: Any) -> Any:
+    """Call with a path that may be relative, where nothing else lies."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        return act(path)
 
 
 def _copied(est: Any) -> Any:
@@ -231,27 +245,44 @@ def _copied(est: Any) -> Any:
     return deepcopy(est)
 
 
-def is_known(answer: Any) -> str:
-    """Check that numbers are finite; what may be infinite or unknown by contract is left."""
-    return is_finite(answer)
+def _outcome_is_finite(answer: Any) -> str:
+    """Check the outcome of a made table; its covariates may be missing."""
+    frames = answer if isinstance(answer, tuple) else (answer,)
+    columns = [frame[name] for frame in frames for name in OUTCOME if name in frame]
+    return is_finite(columns) if columns else "no outcome"
 
 
-# Numbers that may be infinite or NaN as their docstrings say: a quantile beyond the grid, the
-# deviation of one member, scores of groups that are too small.
-UNBOUNDED = (
-    "predict_quantile",
-    "evaluate",
-    "validate",
-    "update",
-    "make_cohort",
-    "Surv.from_arrays",
-    "landmark",
-    "to_start_stop",
-    "lower bound",
-    "permutation_importance",
-    "attention_table",
-    "partial_dependence",
-)
+def _values_are_finite(answer: Any) -> str:
+    """Check all but the values that were asked about, of which a missing one is NaN."""
+    return is_finite(answer.drop(columns="value"))
+
+
+def _unknown_is_noted(answer: Any) -> str:
+    """Check that each score of a validation is known, or that its note says why not."""
+    for frame in (answer.scores, answer.groups):
+        rows = frame[frame["note"] == ""] if len(frame) else frame
+        if len(rows) and (broken := is_finite(rows["value"].astype(float))):
+            return broken
+    return ""
+
+
+# Numbers that may be infinite or NaN as their docstrings say: a quantile beyond the grid, scores
+# of groups that are too small, each with a note, and the covariates of a made table.
+OUTCOME = ("duration", "entry", "stop", "start")
+CHECKS: dict[str, Callable[[Any], str]] = {
+    "predict_quantile": is_known,
+    "lower bound": is_known,
+    "evaluate": lambda answer: is_finite(answer[["value", "low", "high"]].astype(float)),
+    "validate": _unknown_is_noted,
+    "update": lambda est: curves_hold(est, fitted("two causes")[1][:5], [12.0, 20.0]),
+    "make_cohort": _outcome_is_finite,
+    "landmark": _outcome_is_finite,
+    "to_start_stop": _outcome_is_finite,
+    "partial_dependence": _values_are_finite,
+    "load": lambda answer: "",
+    "portable load": lambda answer: "",
+    "save": lambda answer: "",
+}
 
 
 def make(rng: Rng) -> Case:
@@ -268,9 +299,11 @@ def make(rng: Rng) -> Case:
     for name in ("n_subjects", "n_permutations", "n_repeats", "n_folds", "n_causes"):
         if isinstance(how.get(name), int) and how[name] > 100:
             how[name] = 3
-    free = method in UNBOUNDED or "extrapolate=text nan" in said  # which asks for NaN
-    check = (lambda answer: "") if free else is_known
-    return Case(f"{method}({', '.join(said)}), {form}", lambda: ask(est, X, y, **how), check)
+    check = CHECKS.get(method, is_finite)
+    if "extrapolate=text nan" in said:  # which asks for NaN
+        check = lambda answer: ""  # noqa: E731
+    name = f"{method}({', '.join(said)}), {form}"
+    return Case(name, lambda: ask(est, X, y, **how), check, unknown_if_said=True)
 
 
 if __name__ == "__main__":

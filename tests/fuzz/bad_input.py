@@ -43,19 +43,20 @@ def main() -> None:
         rows.append(as_row(name, seen))
         found[name] = {"tried": seen.total(), **{verdict: seen[verdict] for verdict in VERDICTS}}
         print(rows[-1], flush=True)
-        _write(chosen.out, chosen.seed, found, time.perf_counter() - began)
+        _write(chosen, found, time.perf_counter() - began)
     print("\n".join(["", HEADER, *rows]))
     sys.exit(any(counts[verdict] for counts in found.values() for verdict in BAD))
 
 
-def _write(path: Path, seed: int, found: dict[str, dict[str, int]], seconds: float) -> None:
+def _write(chosen: argparse.Namespace, found: dict[str, dict[str, int]], seconds: float) -> None:
     ask = ["git", "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(
         ask, cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.strip()
-    result = {"command": "python tests/fuzz/bad_input.py", "seed": seed, "commit": commit}
+    command = f"python tests/fuzz/bad_input.py --seed {chosen.seed} --share {chosen.share:g}"
+    result = {"command": command, "seed": chosen.seed, "share": chosen.share, "commit": commit}
     result |= {"seconds": round(seconds), "kinds": found}
-    path.write_text(json.dumps(result, indent=1) + "\n")
+    chosen.out.write_text(json.dumps(result, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -16,11 +16,13 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import NotFittedError
 
-from survtrace import SurvtraceError
+from survtrace import DataWarning, SurvtraceError
+from survtrace.metrics import Score
 
 RIGHT, OWN_ERROR, FOREIGN, SILENT = "right answer", "own error", "foreign", "silent"
 VERDICTS = (RIGHT, OWN_ERROR, FOREIGN, SILENT)
 BAD = (FOREIGN, SILENT)
+UNKNOWN, INFINITE = "NaN", "infinite"
 LONGEST = 60  # seconds of a call; a longer one is stopped, and counts as foreign
 SOURCE = str(Path(__file__).parents[2] / "src")
 # Warnings of ours are for the user; these are those of a library that was given nonsense.
@@ -41,12 +43,15 @@ class Case:
         Names the law that an answer breaks; "" if it is right.
     refuse
         Whether the input means nothing, so that any answer is wrong.
+    unknown_if_said
+        Whether numbers may be NaN, which `check` calls `UNKNOWN`, if a warning of ours says so.
     """
 
     name: str
     call: Callable[[], Any]
     check: Callable[[Any], str] = lambda answer: ""
     refuse: bool = False
+    unknown_if_said: bool = False
 
 
 class Verdict(NamedTuple):
@@ -79,9 +84,18 @@ def judge(case: Case) -> Verdict:
     words = " | ".join(str(warning.message) for warning in said)
     if case.refuse:
         return Verdict(SILENT, f"accepted. {words}"[:300], f"accepted: {case.name}")
+    if broken == UNKNOWN and case.unknown_if_said and _say_unknown(said):
+        return Verdict(RIGHT, words)
     if broken:
-        return Verdict(SILENT, f"{broken}. {words}"[:300], f"broken: {broken}")
+        place = f"broken: {broken}, {case.name.split(':')[0].split('(')[0]}"
+        return Verdict(SILENT, f"{broken}. {words}"[:300], place)
     return Verdict(RIGHT, words)
+
+
+def _say_unknown(said: list[warnings.WarningMessage]) -> bool:
+    """Tell whether a warning of ours says that a number is not known."""
+    ours = [str(each.message) for each in said if issubclass(each.category, DataWarning)]
+    return any(word in text for text in ours for word in ("NaN", "integral ends"))
 
 
 def _checked(case: Case, answer: Any) -> str:
@@ -93,9 +107,11 @@ def _checked(case: Case, answer: Any) -> str:
 
 
 def _place(error: Exception) -> str:
-    """Name the innermost line of the package that led to an error."""
+    """Name the innermost line of the package that led to an error, or else what it says."""
     frames = list(traceback.extract_tb(error.__traceback__))
-    ours = [frame for frame in frames if frame.filename.startswith(SOURCE)] or frames[-1:]
+    ours = [frame for frame in frames if frame.filename.startswith(SOURCE)]
+    if not ours:
+        return f"{type(error).__name__}: {error}"[:80]
     return f"{type(error).__name__} {ours[-1].filename.removeprefix(SOURCE)}:{ours[-1].lineno}"
 
 
@@ -120,9 +136,23 @@ def stopped_after(seconds: int) -> Iterator[None]:
 
 def is_finite(answer: Any) -> str:
     """Check that every number of an answer is finite."""
-    for values in numbers_of(answer):
-        if not np.isfinite(values).all():
-            return "not finite"
+    found = [np.asarray(values, dtype=np.float64) for values in numbers_of(answer)]
+    if any(np.isinf(values).any() for values in found):
+        return INFINITE
+    return is_known(found)
+
+
+def is_known(answer: Any) -> str:
+    """Check that no number of an answer is NaN; infinite ones are for the caller to judge."""
+    unknown = any(np.isnan(np.asarray(values, float)).any() for values in numbers_of(answer))
+    return UNKNOWN if unknown else ""
+
+
+def is_same(answer: Any, other: Any, tolerance: float = 1e-9) -> str:
+    """Check that two answers have the same numbers, NaN in the same places."""
+    for one, two in zip(numbers_of(answer), numbers_of(other), strict=True):
+        if not np.allclose(one, two, rtol=tolerance, atol=tolerance, equal_nan=True):
+            return "not the answer to the same values in the usual form"
     return ""
 
 
@@ -143,6 +173,8 @@ def numbers_of(answer: Any) -> Iterator[np.ndarray]:
     elif isinstance(answer, pd.DataFrame):
         for name in range(answer.shape[1]):
             yield from numbers_of(answer.iloc[:, name])
+    elif isinstance(answer, Score):
+        yield np.array([float(answer), answer.standard_error, *answer.interval()])
     elif isinstance(answer, bool | int | float | np.number):
         yield np.asarray(answer)
     elif isinstance(answer, dict):

@@ -14,8 +14,9 @@ if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
+import pandas as pd
 
-from fuzz.case import Case
+from fuzz.case import Case, are_probabilities
 from fuzz.fitted import fitted
 from fuzz.run import main
 from fuzz.values import pick
@@ -58,6 +59,8 @@ FILES: dict[str, bytes] = {
     "semicolons": b"age;months;cause\n1;2;1\n",
     "one column": b"age\n1\n2\n",
 }
+# Files of which a command makes what it says.
+HARMLESS: dict[str, tuple[str, ...]] = {"check": ("latin-1", "utf-16", "semicolons")}
 TABLE = ("--sep", "--decimal", "--encoding", "--missing", "--sheet")
 OUTCOME = ("--duration", "--event", "--entry", "--id", "--drop", "--censored")
 OPTIONS: dict[str, tuple[str, ...]] = {
@@ -111,13 +114,22 @@ def make(rng: Rng) -> Case:
     if command == "fit":
         arguments += TINY
 
-    def run() -> str:
+    def run() -> pd.DataFrame | None:
         return _run(command, content, arguments)
 
-    return Case(f"{command}: {name}", run)
+    refuse = name in FILES and name not in HARMLESS.get(command, ())
+    return Case(f"{command}: {name}", run, _risks_hold, refuse)
 
 
-def _run(command: str, content: bytes, arguments: list[str]) -> str:
+def _risks_hold(risks: pd.DataFrame | None) -> str:
+    """Check the probabilities of a table that `predict` wrote, if it did."""
+    if risks is None:
+        return ""
+    chances = risks.filter(regex="^(survival|incidence|risk|event.free)")
+    return are_probabilities(chances) if len(chances.columns) else "no probability was written"
+
+
+def _run(command: str, content: bytes, arguments: list[str]) -> pd.DataFrame | None:
     """Run it in an empty folder; an error of ours for exit code 2."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
@@ -128,7 +140,8 @@ def _run(command: str, content: bytes, arguments: list[str]) -> str:
             if command in TAKES_MODEL:
                 shutil.copytree(_saved(), "model")
                 given = ["model"] if command == "info" else ["model", "table.csv"]
-            return run_command(command, *given, *arguments)
+            run_command(command, *given, *arguments)
+            return pd.read_csv("risks.csv") if Path("risks.csv").exists() else None
         except QuestionError as question:
             if "Traceback" in str(question):
                 raise RuntimeError(str(question)) from None

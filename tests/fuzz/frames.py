@@ -182,6 +182,7 @@ NO_TABLE = (
     *("tensor complex", "tensor conjugate", "no rows", "no columns", "array of voids"),
     *("array of dates", "a repeated column", "all columns twice", "dict of sets"),
     *("names that differ in type only", "None twice", "a styler", "the dtypes"),
+    "dict of series of other labels",
 )
 
 

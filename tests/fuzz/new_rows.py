@@ -24,6 +24,7 @@ Rng = np.random.Generator
 TIMES = [12.0, 15.0, 24.0, 40.0]
 # Changes that make a table one that the fit did not see; a mere other form is none.
 NO_TABLE_TO_PREDICT = tuple(name for name in NO_TABLE if name not in ("no rows",))
+WORDS = ("sex", "stage")  # covariates whose levels are texts
 LACKING = ("a column dropped", "a column renamed", "all renamed", "integer names", "float names")
 
 
@@ -102,6 +103,8 @@ def make(rng: Rng) -> Case:
     parts: dict[str, Any] = {"X": X}
     changes = [change for change in CHANGES if form != "an array" or change is not with_column]
     name, refuse = pick(rng, changes)(parts, rng)
+    if refuse and name.startswith("integers beyond float as") and name.split("'")[1] in WORDS:
+        refuse = False  # a level that the fit did not see, as any other number
     lacking = any(name == f"X: {each}" for each in LACKING) and form != "an array"
     refuse = lacking or (refuse and " as 'new'" not in name and name != "X: no rows")
     ask, check = METHODS[method]

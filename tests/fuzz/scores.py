@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import pandas as pd
 import torch
 
 from fuzz.arguments import ARRAYS
-from fuzz.case import Case, is_finite
+from fuzz.case import Case, is_finite, is_same
 from fuzz.run import main
 from fuzz.values import CELLS, cell_in, pick
 from survtrace import metrics
@@ -103,12 +105,31 @@ CALLS: dict[str, Callable[..., Any]] = {
     ),
     "pseudo_values": lambda p: metrics.pseudo_values(p["y"], p["time"], cause=p["cause"]),
 }
-# Numbers that may be NaN, with a warning or by contract: a calibration of groups without events,
-# a score whose error is not known of one subject, a step function before the first time.
-MAY_BE_UNKNOWN = (
-    *("calibration", "auc", "concordance", "bootstrap", "scaled", "brier", "pseudo", "observed"),
-    *("mean_incidence", "spread", "difference_test"),
-)
+# The same values in another form, which changes no score.
+SAME_OUTCOMES = ("y: tensors", "y: other labels")
+SAME_PREDICTIONS = ("objects", "tensor", "text")
+PREDICTIONS = ("curves", "column", "low", "values", "errors")
+
+
+class _Read(dict[str, Any]):
+    """Parts that remember which were asked for."""
+
+    def __init__(self, parts: dict[str, Any]) -> None:
+        super().__init__(parts)
+        self.read = list[str]()
+
+    def __getitem__(self, name: str) -> Any:
+        self.read.append(name)
+        return super().__getitem__(name)
+
+
+@cache
+def parts_used(score: str) -> tuple[str, ...]:
+    """Name the parts that a score is given: to spoil others would try nothing."""
+    parts = _Read(parts_of(np.random.default_rng(0)))
+    with warnings.catch_warnings(action="ignore"):
+        CALLS[score](parts)
+    return tuple(dict.fromkeys(parts.read))
 
 
 def parts_of(rng: Rng) -> dict[str, Any]:
@@ -174,9 +195,8 @@ def with_outcome(parts: dict[str, Any], rng: Rng) -> str:
     return f"y: {value} in {column}"
 
 
-def with_predictions(parts: dict[str, Any], rng: Rng) -> str:
-    """Spoil the predictions: out of range, missing, of another shape, all the same."""
-    name = pick(rng, ("curves", "column", "low", "values", "errors"))
+def with_prediction(parts: dict[str, Any], name: str, rng: Rng) -> str:
+    """Spoil predictions: out of range, missing, of another shape, all the same."""
     good = parts[name]
     some = good.copy()
     some.flat[0] = pick(rng, (np.nan, np.inf, -np.inf, -0.1, 1.1, 1 + 1e-4, -1e-5, 1e300))
@@ -209,12 +229,8 @@ def with_predictions(parts: dict[str, Any], rng: Rng) -> str:
     return f"{name}: {form}"
 
 
-def with_argument(parts: dict[str, Any], rng: Rng) -> str:
+def with_argument(parts: dict[str, Any], name: str, rng: Rng) -> str:
     """Give one of the other arguments an odd value."""
-    name = pick(
-        rng,
-        ("times", "time", "cause", "number", "share", "level", "thresholds", "y_train", "seed"),
-    )
     values = {**ARRAYS, **CELLS}
     value = pick(rng, values)
     parts[name] = values[value]
@@ -226,18 +242,42 @@ def with_argument(parts: dict[str, Any], rng: Rng) -> str:
 def make(rng: Rng) -> Case:
     """Draw a score, and spoil what it is given."""
     score, parts = pick(rng, CALLS), parts_of(rng)
-    change = pick(rng, (with_outcome, with_predictions, with_argument))
-    name = change(parts, rng)
-    unknown = any(word in score for word in MAY_BE_UNKNOWN)
-    check = (lambda answer: "") if unknown else _value_is_known
-    return Case(f"{score}: {name}", lambda: CALLS[score](parts), check)
+    usual = dict(parts)
+    changed = pick(rng, parts_used(score))
+    if changed == "y":
+        name = with_outcome(parts, rng)
+    elif changed in PREDICTIONS:
+        name = with_prediction(parts, changed, rng)
+    else:
+        name = with_argument(parts, changed, rng)
+    is_form = name in SAME_OUTCOMES or name.endswith(tuple(f": {f}" for f in SAME_PREDICTIONS))
+
+    def check(answer: Any) -> str:
+        if is_form and (broken := is_same(answer, CALLS[score](usual))):
+            return broken
+        return "" if _has_no_value(score, parts, answer) else is_finite(answer)
+
+    return Case(f"{score}: {name}", lambda: CALLS[score](parts), check, unknown_if_said=True)
 
 
-def _value_is_known(answer: Any) -> str:
-    """Check that the score itself is a number; its error may be unknown, as of one subject."""
-    if isinstance(answer, float | int | np.ndarray):
-        return is_finite(np.asarray(answer, dtype=float))
-    return ""
+def _has_no_value(score: str, parts: dict[str, Any], answer: Any) -> bool:
+    """Tell whether a docstring promises NaN, or infinity, as there is nothing to score."""
+    if score == "centre_spread":
+        return bool(answer.n_centres < 2)
+    if score == "difference_test":
+        return bool(answer[0] < 2)
+    if score == "d_calibration_incidence":  # events that the prediction rules out
+        return bool(answer.statistic == np.inf and answer.p_value == 0)
+    if score != "auc":
+        return False
+    y = metrics.inputs.read_outcome(parts["y"])
+    number = metrics.inputs.pick_cause(y, parts["cause"])
+    pairs = []
+    for time in np.atleast_1d(np.asarray(parts["times"], dtype=float)):
+        case = (y.event == number) & (y.duration <= time)
+        control = (y.duration > time) | ((y.event > 0) & (y.event != number))
+        pairs.append(case.any() and control.any())
+    return bool((np.isfinite(answer) | ~np.array(pairs)).all())
 
 
 if __name__ == "__main__":

@@ -118,8 +118,8 @@ def with_outcome_cell(parts: Parts, rng: Rng) -> tuple[str, bool]:
     name, value, n = pick(rng, ("event", "duration")), pick(rng, CELLS), pick(rng, (1, 3, 30))
     parts["y"] = parts["y"].assign(**{name: cell_in(parts["y"][name], rng, CELLS[value], n)})
     means_nothing = value in MEANINGLESS and not (name == "event" and value.startswith("text"))
-    if name == "event" and value in ("10**400", "1e30", "1e308", "Decimal 1e500"):
-        means_nothing = False
+    if name == "event" and value in ("10**400", "1e30", "1e308", "Decimal 1e500", "bytes"):
+        means_nothing = False  # bytes of ASCII are a text
     return f"{n} x {value} in {name}", means_nothing
 
 

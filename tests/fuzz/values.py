@@ -71,6 +71,7 @@ CELLS: dict[str, Any] = {
     "Interval": pd.Interval(0, 1),
     "bytes": b"abc",
     "bytes digits": b"12",
+    "bytes latin-1": b"\xe4",
     "bytearray": bytearray(b"abc"),
     "list": [1, 2],
     "empty list": [],
@@ -122,9 +123,9 @@ MEANINGLESS = (
     *("inf", "-inf", "1e30", "1e308", "10**400", "-10**400", "complex", "np.complex64"),
     *("Decimal inf", "Decimal 1e500", "Timestamp", "Timestamp tz", "date", "datetime", "time"),
     *("timedelta", "pd.Timedelta", "datetime64", "Period", "Interval", "bytes", "bytearray"),
-    *("list", "empty list", "dict", "set", "frozenset", "tuple", "nested tuple", "object"),
-    *("unequal object", "function", "class", "Ellipsis", "range", "array", "array empty"),
-    *("series", "longdouble", "text inf", "text 1e400", "text digits"),
+    *("bytes latin-1", "list", "empty list", "dict", "set", "frozenset", "tuple"),
+    *("nested tuple", "object", "unequal object", "function", "class", "Ellipsis", "range"),
+    *("array", "array empty", "series", "longdouble", "text inf", "text 1e400", "text digits"),
 )
 
 

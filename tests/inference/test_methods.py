@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from survtrace import SettingError
+from survtrace import DataError, SettingError
 from survtrace.inference.methods import CurveMethods
 
 
@@ -63,3 +63,8 @@ def test_times_beyond_the_grid_are_blank_in_means_and_deviations():
 def test_functions_have_no_deviations():
     with pytest.raises(SettingError, match="without deviations"):
         Portable().predict_survival_function(X, return_array=False, return_std=True)
+
+
+def test_a_mean_up_to_no_end_is_refused(fitted_one, one_cause):
+    with pytest.raises(DataError, match="time must be finite for a mean up to it; got inf"):
+        fitted_one.predict_rmst(one_cause[0], np.inf)

@@ -1,6 +1,7 @@
 """What each column of a raw table is found to be."""
 
 import datetime as dt
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -246,3 +247,8 @@ def test_a_dataframe_with_everything_is_said_in_one_text():
 def test_times_of_day_and_objects_of_dates_are_dates():
     values = [dt.date(2020, 1, 1 + number % 28) for number in range(N)]
     assert found(np.array(values, dtype=object)).read_as == "dates"
+
+
+def test_a_signalling_nan_is_asked_about_though_pandas_cannot_compare_it():
+    finding = found(pd.Series([61.0, None, Decimal("sNaN")], dtype=object))
+    assert (finding.use, finding.n_missing) == ("question", 1)

@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -166,3 +168,9 @@ def test_start_stop_rows_are_refused_with_the_way_out():
     for score in (calibration_curve, mean_incidence):
         with pytest.raises(DataError, match=r"2 start-stop rows of 1 subjects.*survtrace.landmark"):
             score(rows, [0.1, 0.2], 2.0)
+
+
+def test_the_share_at_risk_may_be_a_fraction():
+    y = {"event": [1, 0], "duration": [1.0, 2.0]}
+    with pytest.raises(DataError, match=r"must have a share of 0\.333333 of the subjects"):
+        kaplan_meier_calibration(y, np.full((2, 2), 0.5), [3.0, 4.0], min_at_risk=Fraction(1, 3))

@@ -95,6 +95,10 @@ def test_bad_input_is_refused():
         centre_spread([1.0, 2.0], [0.1])
     with pytest.raises(SettingError, match="scale must be one of"):
         centre_spread([1.0, 2.0], [0.1, 0.1], scale="sqrt")
+    with pytest.raises(DataError, match=r"values must lie within .*1 of 2 do not .*entry 1, 1e"):
+        difference_test([1.0, 1e300], [0.1, 0.1])
+    with pytest.raises(DataError, match=r"errors must lie within .*1 of 2 do not"):
+        centre_spread([1.0, 2.0], [0.1, 1e300])
 
 
 def test_two_centres_that_happen_to_agree_leave_their_mean_uncertain():

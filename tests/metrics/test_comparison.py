@@ -76,6 +76,8 @@ def test_bad_input_is_refused():
         corrected_t_test([0.1], 0.2)
     with pytest.raises(DataError, match="1 not finite"):
         corrected_t_test([0.1, np.nan], 0.2)
+    with pytest.raises(DataError, match="1 not finite or farther"):
+        corrected_t_test([0.1, 1e300], 0.2)
     with pytest.raises(SettingError, match="test_fraction must be a number above 0 and below"):
         corrected_t_test([0.1, 0.2], 20)
     with pytest.raises(SettingError, match="level must lie between 0 and 1; got 95"):

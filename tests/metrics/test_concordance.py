@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -119,3 +121,11 @@ def test_antolini_refuses_unsorted_times_and_impossible_incidence():
         concordance_antolini(Y, np.zeros((5, 2)), [2.0, 1.0], cause=1)
     with pytest.raises(DataError, match=r"incidence must lie within \[0, 1\]; 1 of 5.*row 0, 1.2"):
         concordance_antolini(Y, [[1.2], [0], [0], [0], [0]], [1.0], cause=1)
+
+
+def test_a_horizon_may_be_any_number():
+    with pytest.warns(DataWarning, match="usable event up to the horizon 0.333333"):
+        score = concordance_cause_specific(
+            {"event": [1, 0], "duration": [1.0, 2.0]}, [0.2, 0.1], Fraction(1, 3)
+        )
+    assert np.isnan(score)

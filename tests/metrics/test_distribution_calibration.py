@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import torch
 from scipy.stats import chisquare
 
 from survtrace.errors import DataError, DataWarning, SettingError
@@ -211,3 +212,10 @@ def test_who_was_sure_to_have_the_event_by_entry_counts_in_the_lowest_bin():
     y = Outcome(np.array([2.0, 3.0]), np.array([1, 1]), (1,), entry=np.array([0.0, 1.0]))
     result = d_calibration(y, [0.9, 0.0], bins=2, survival_at_entry=[1.0, 0.0])
     np.testing.assert_allclose(result.proportions, [0.5, 0.5])
+
+
+def test_a_horizon_may_be_a_tensor_and_what_cannot_happen_is_infinitely_far():
+    y = {"event": [1, 1, 0, 0], "duration": [1.0, 2.0, 3.0, 4.0]}
+    nothing = np.zeros(4)
+    found = d_calibration_incidence(y, nothing, nothing, torch.tensor(2.5), bins=2)
+    assert (found.statistic, found.p_value) == (np.inf, 0.0)

@@ -93,6 +93,8 @@ def test_it_survives_pickling():
 def test_bad_input_is_refused():
     with pytest.raises(DataError, match="mean prediction above 0; all 200 are 0"):
         observed_expected_ratio(Y, np.zeros(200), 9.0, cause=1)
+    with pytest.raises(DataError, match="above 0; all 200 are 1e-300 or less"):
+        observed_expected_ratio(Y, np.full(200, 1e-300), 9.0, cause=1)
     with pytest.raises(DataError, match="must be told which"):
         observed_expected_ratio(Y, PREDICTED, 9.0)
     rows = Outcome(

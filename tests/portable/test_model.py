@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import survtrace
-from survtrace import DataError, SavedFileError, SurvTRACE, portable
+from survtrace import DataError, SavedFileError, SettingError, SurvTRACE, portable
 from survtrace.datasets import make_cohort
 
 TIMES = [0.0, 1.0, 12.0, 40.0, 1e4]
@@ -190,6 +190,8 @@ def test_missing_columns_paths_and_lone_rows_are_refused(folders, cohort):
 
 
 def test_a_folder_that_is_none_is_refused_as_by_load(tmp_path):
+    with pytest.raises(SettingError, match=r"path must be a path: .*; got 3"):
+        portable.load(3)
     with pytest.raises(SavedFileError, match="holds no saved estimator"):
         portable.load(tmp_path)
 

@@ -188,7 +188,7 @@ def _order(value: Any) -> tuple[int, float, str]:
     """Numbers by size, then texts by name."""
     try:
         return 0, float(value), ""
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # also whole numbers beyond any float
         return 1, 0.0, str(value)
 
 

@@ -20,6 +20,7 @@ from survtrace.export.verification import verify
 from survtrace.files import replacing
 from survtrace.inference.interval import require_level
 from survtrace.portable import PortableSurvTRACE, load
+from survtrace.rules import read_path
 
 if TYPE_CHECKING:
     from survtrace.estimator import SurvTRACE
@@ -94,8 +95,10 @@ def export_onnx(
     ('model.schema.json', True)
     """
     require("onnx", "onnx", "ONNX files need")
-    path = Path(path)
-    schema_path = schema_beside(path) if schema_path is None else Path(schema_path)
+    path = read_path("path", path)
+    schema_path = (
+        schema_beside(path) if schema_path is None else read_path("schema_path", schema_path)
+    )
     if schema_path.absolute() == path.absolute():
         raise SettingError(f"file and schema must be two files; got {path} for both.")
     if level is not None:
@@ -139,8 +142,8 @@ def build_file(
 @contextmanager
 def _folder(model: SurvTRACE | str | Path) -> Iterator[Path]:
     """Give the folder of a saved estimator; a fitted one is saved to a temporary folder."""
-    if isinstance(model, str | Path):
-        yield Path(model)
+    if not hasattr(model, "save"):
+        yield read_path("model", model)
         return
     with tempfile.TemporaryDirectory() as folder:
         model.save(Path(folder) / "model")

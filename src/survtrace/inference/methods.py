@@ -333,6 +333,11 @@ class CurveMethods:
         `predict_survival_function` says.
         """
         times, after = _one_time(align_rows(X, time, "time")), conditional_after
+        if np.isinf(times).any():  # a curve that ends above 0 has no finite area
+            raise DataError(
+                f"time must be finite for a mean up to it; got {short(time)}. Pass the end of the "
+                f"grid, {self.time_grid_[-1]:g}, or an earlier time."
+            )
         means = self._curves(X, "restricted_mean", times, None, extrapolate, after, return_std)
         return (means[0][:, 0], means[1][:, 0]) if return_std else means[:, 0]
 

@@ -16,6 +16,7 @@ from survtrace.inspection.texts import are_distinct
 from survtrace.inspection.textual import inspect_texts
 from survtrace.tables.covariates.columns import TEXTS
 from survtrace.tables.covariates.covariates import kind_of
+from survtrace.tables.covariates.distinct_values import is_missing
 
 
 def inspect_column(
@@ -33,14 +34,14 @@ def inspect_column(
     if kind and kind not in COVARIATE_KINDS:
         roles = {"duration": "the outcome", "event": "the outcome", "ignore": "to be ignored"}
         reason = f"{roles.get(kind, kind)}, says the dictionary"
-        n_missing = series.null_count()
+        n_missing = _n_missing(series)
         return Finding(series.name, "", "", n_missing, "left out", reason, kind, by_user=True)
     try:
         dates_as_levels = kind == "categorical" and series.dtype.is_temporal()
         by_type = "categorical" if dates_as_levels else kind_of(series)
     except DataError as error:
         span = f"{series.min()} to {series.max()}" if series.dtype.is_temporal() else ""
-        n_missing, answers = series.null_count(), (answer_to_drop(series.name),)
+        n_missing, answers = _n_missing(series), (answer_to_drop(series.name),)
         question = str(error)
         return Finding(series.name, "dates", span, n_missing, "question", question, answers=answers)
     if by_type == "numerical" and kind != "categorical":
@@ -49,6 +50,13 @@ def inspect_column(
     if is_text or kind == "numerical":
         return inspect_texts(series, entry, kind, table, markers)
     return _of_categories(series, entry, markers, by_user=bool(kind))
+
+
+def _n_missing(series: nw.Series[Any]) -> int:
+    """Count missing cells; among objects one by one, as pandas cannot compare a signalling NaN."""
+    if series.dtype == nw.Object:
+        return sum(is_missing(value) for value in series.to_list())
+    return series.null_count()
 
 
 def _of_categories(

@@ -227,6 +227,7 @@ def _squared_gap(mean: Floats, times: Floats, observed: StepFunction) -> float:
 def _enough_at_risk(outcome: Outcome, times: Floats, min_at_risk: float) -> NDArray[np.bool_]:
     """Mark the times at which enough subjects are under observation."""
     check_value("min_at_risk", min_at_risk, between(0, 1))
+    min_at_risk = float(min_at_risk)
     followed = 1 - np.searchsorted(np.sort(outcome.duration), times) / len(outcome)
     if outcome.entry is not None:
         later = 1 - np.searchsorted(np.sort(outcome.entry), times) / len(outcome)

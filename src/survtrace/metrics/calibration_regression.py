@@ -275,7 +275,8 @@ def _regress(
         bend = slope * (1 - np.exp(np.minimum(linear, 30.0)))  # second derivative
         curvature = r.T @ r - (design * (rest * bend)[:, np.newaxis]).T @ design
         step = np.linalg.solve(r, q.T @ rest)
-        if np.linalg.eigvalsh(curvature)[0] > 0:
+        curvatures = np.linalg.eigvalsh(curvature)
+        if curvatures[0] > 1e-14 * curvatures[-1]:  # less is rounding, and may be singular
             step = np.linalg.solve(curvature, design.T @ (slope * rest))
         if np.abs(step).max() <= 1e-10 * (1 + np.abs(coefficients).max()):
             return coefficients, np.asarray(np.linalg.solve(r, q.T).T * rest[:, np.newaxis])

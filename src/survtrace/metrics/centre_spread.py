@@ -24,7 +24,7 @@ from survtrace.metrics.inputs import Floats, checked_level, read_numbers
 from survtrace.rules import check_value, one_of
 
 Scale = Literal["identity", "log", "logit"]
-SMALLEST_ERROR = 1e-100
+SMALLEST_ERROR, LARGEST = 1e-100, 1e50  # the square of value / error is finite
 N_QUANTILES = 50
 
 
@@ -214,6 +214,15 @@ def _on_scale(values: ArrayLike, errors: ArrayLike, scale: Scale) -> tuple[Float
             f"{error.size} are not (first: entry {np.flatnonzero(no_error)[0]}). A score without "
             "any error is of too few subjects: leave that centre out."
         )
+    for name, numbers in {"values": value, "errors": error}.items():
+        too_large = np.isfinite(numbers) & (np.abs(numbers) > LARGEST)
+        if too_large.any():
+            first = np.flatnonzero(too_large)[0]
+            raise DataError(
+                f"{name} must lie within -{LARGEST:g} and {LARGEST:g}; {too_large.sum()} of "
+                f"{numbers.size} do not (first: entry {first}, {numbers[first]:g}). Leave such a "
+                "centre out."
+            )
     inside = (value > 0) if scale != "identity" else np.isfinite(value)
     if scale == "logit":
         inside &= value < 1

@@ -17,6 +17,8 @@ from survtrace.metrics.score import Score
 from survtrace.rules import between, check_value, random_generator, whole
 from survtrace.tables.outcome.outcome import Outcome
 
+LARGEST = 1e100  # of a difference: its square is finite
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -88,10 +90,12 @@ def corrected_t_test(
     0.041
     """
     values = read_numbers(differences, "differences")
-    if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all():
+    bad = ~(np.abs(values) <= LARGEST)
+    if values.ndim != 1 or len(values) < 2 or bad.any():
         raise DataError(
-            f"differences must be two or more finite numbers; got shape {values.shape} with "
-            f"{(~np.isfinite(values)).sum()} not finite. Pass one difference for each split."
+            f"differences must be two or more finite numbers, at most {LARGEST:g} from 0; got "
+            f"shape {values.shape} with {bad.sum()} not finite or farther. Pass one difference for "
+            "each split."
         )
     check_value("test_fraction", test_fraction, between(0, 1, above=True, below=True))
     mean, freedom = float(values.mean()), len(values) - 1

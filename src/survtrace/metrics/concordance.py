@@ -83,7 +83,7 @@ def concordance_paper(
     key = _ends_later(outcome.duration, outcome.event != number)
     totals = jointly_at_risk(outcome, key, values, weight, np.ones(len(outcome)))
     squared = Part(2 * totals.gaps(totals)[0], outcome.duration, weights.left_limit)
-    return _checked(totals.score(weights, squared, id=_subjects(outcome)), horizon)
+    return _checked(totals.score(weights, squared, id=_subjects(outcome)), limit)
 
 
 def concordance_cause_specific(
@@ -140,7 +140,7 @@ def concordance_cause_specific(
     totals = later + never
     of_later, of_never = later.gaps(totals)[0], never.gaps(totals).sum(axis=0)
     just_before_t = Part(of_later + of_never, duration, True)
-    return _checked(totals.score(weights, just_before_t, Part(of_later, duration, late)), horizon)
+    return _checked(totals.score(weights, just_before_t, Part(of_later, duration, late)), limit)
 
 
 def concordance_antolini(
@@ -186,7 +186,7 @@ def concordance_antolini(
         part = jointly_at_risk(outcome.take(seen), key[seen], estimate[seen], weight, ones)
         totals.concordant[:, seen] += part.concordant
         totals.comparable[:, seen] += part.comparable
-    return _checked(totals.score(id=_subjects(outcome)), None)
+    return _checked(totals.score(id=_subjects(outcome)), np.inf)
 
 
 def _subjects(outcome: Outcome) -> Integers | None:
@@ -199,9 +199,9 @@ def _ends_later(duration: Floats, last: NDArray[np.bool_]) -> Integers:
     return 2 * np.unique(duration, return_inverse=True)[1] + last
 
 
-def _checked(score: Score, horizon: float | None) -> Score:
+def _checked(score: Score, horizon: float) -> Score:
     if np.isnan(score):
-        until = "" if horizon is None else f" up to the horizon {horizon:g}"
+        until = "" if np.isinf(horizon) else f" up to the horizon {horizon:g}"
         warn(
             f"no pair of subjects can be compared: nobody has a usable event{until} that another "
             "subject outlasts. The concordance is NaN; choose a later horizon.",

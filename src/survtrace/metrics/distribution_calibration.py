@@ -38,7 +38,8 @@ class DCalibration:
     Attributes
     ----------
     statistic
-        Distance from uniformity, chi-square distributed if calibrated.
+        Distance from uniformity, chi-square distributed if calibrated; infinite if events were
+        seen where the prediction says that nothing can happen.
     p_value
         The chance of a larger one; small values speak against calibration.
     proportions
@@ -178,7 +179,8 @@ def d_calibration_incidence(
     (array([0.5, 0.5]), 1.0)
     """
     outcome = read_subjects(y, "the test of an incidence")
-    grid, lower = np.array([read_moment(horizon)]), _lower_edges(bins)
+    horizon = read_moment(horizon)
+    grid, lower = np.array([horizon]), _lower_edges(bins)
     hit = outcome.event == pick_cause(outcome, cause)
     at_end = read_probability(incidence_at_duration, outcome, "incidence_at_duration")
     at_horizon = read_probability(incidence_at_horizon, outcome, "incidence_at_horizon")

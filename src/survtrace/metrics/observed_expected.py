@@ -21,6 +21,7 @@ from survtrace.metrics.inputs import (
 from survtrace.metrics.observed_incidence import observed_incidence
 from survtrace.metrics.score import AT_BOUND, Score
 
+SMALLEST = 1e-100  # of the largest prediction: the square of a ratio stays finite
 STRANGE_RATIO = 5.0  # so far off, it is rather another unit of time than another hospital
 
 
@@ -112,10 +113,10 @@ def observed_expected_ratio(
     outcome, time = read_subjects(y, "an observed/expected ratio"), read_moment(horizon)
     number = pick_cause(outcome, cause)
     predicted = read_probability(incidence, outcome, "incidence")
-    if not predicted.any():
+    if (most := predicted.max()) < SMALLEST:
         raise DataError(
             f"an observed/expected ratio needs a mean prediction above 0; all {len(predicted)} "
-            "are 0. Predict the incidence at the horizon."
+            f"are {most:g}{' or less' if most > 0 else ''}. Predict the incidence at the horizon."
         )
     expected = mean_incidence(outcome, predicted, time)
     observed = observed_incidence(outcome, number, time)

@@ -19,6 +19,7 @@ from survtrace.report.formatting import NONE, environment, interval
 from survtrace.report.progress import progress_of_steps
 from survtrace.report.scores import OURS, Scores
 from survtrace.report.validation_tables import decision_tables, glance, group_tables
+from survtrace.rules import read_path
 from survtrace.tables.files.chunks import written_whole
 
 TITLE = "Report on a SurvTRACE model"
@@ -84,12 +85,13 @@ def write_report(
     '<!doctype html>'
     """
     est = est_or_path if isinstance(est_or_path, SurvTRACE) else load(est_or_path)
+    file = read_path("path", path)
     draws: dict[str, Any] = {"by": by, "n_repeats": n_repeats, "random_state": random_state}
-    with progress_of_steps(verbose) as tell, written_whole(Path(path)) as part:
+    with progress_of_steps(verbose) as tell, written_whole(file) as part:
         summary = collect(est, X, y, train=train, tell=tell, **draws)
         tell("drawing")
         part.write_text(render(summary, title=title), encoding="utf-8")
-    return Path(path)
+    return file
 
 
 def render(summary: Summary, *, title: str | None = None) -> str:

@@ -27,6 +27,7 @@ from survtrace.report.validation_tables import (
     score_tables,
     spread_rows,
 )
+from survtrace.rules import read_path
 from survtrace.tables.files.chunks import written_whole
 
 TITLE = "Validation of a SurvTRACE model"
@@ -92,6 +93,7 @@ def write_validation(
     ['card.md', 'checklist.md']
     """
     est = est_or_path if isinstance(est_or_path, SurvTRACE) else load(est_or_path)
+    out = read_path("path", path)
     asked: dict[str, Any] = {"horizons": horizons, "by": by, "centre": centre, "about": about}
     asked |= {"thresholds": thresholds, "landmark": landmark}
     with progress_of_steps(verbose) as tell:
@@ -100,10 +102,10 @@ def write_validation(
         images = draw_validation(summary.validation, summary.names, summary.drawn_horizons)
         card = card_facts(est)
         page = render_validation(summary, images, card, title=title)
-        if Path(path).suffix == ".html":
-            _write(Path(path), page)
+        if out.suffix == ".html":
+            _write(out, page)
         else:
-            _write_folder(Path(path), summary, images, card, page)
+            _write_folder(out, summary, images, card, page)
     return summary
 
 

@@ -112,8 +112,10 @@ def fit(
                 if cluster is not None:
                     cluster.train(network, cohort, plan, settings, history)
                 else:
+                    shown = settings.verbose  # 0 and 1 are flags, too
+                    shown = shown if isinstance(shown, str) else bool(shown)
                     with open_checkpoint(settings, cohort, plan) as checkpoint:
-                        train(network, batch_source, plan, history, settings.verbose, checkpoint)
+                        train(network, batch_source, plan, history, shown, checkpoint)
                 if not history.interrupted:
                     learn_unknown(network, cohort, batch_source, settings.unknown_steps, base)
             except BaseException as error:

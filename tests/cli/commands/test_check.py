@@ -172,3 +172,17 @@ def test_a_column_named_duration_is_suggested_before_others_that_may_be_one(surv
     table = pd.DataFrame({"protime": range(9, 19), "duration": range(10), "event": [0, 1] * 5})
     table.to_csv(tmp_path / "table.csv", index=False)
     assert "--duration duration --event event" in survtrace("check", tmp_path / "table.csv").out
+
+
+def test_a_table_without_rows_is_no_table_to_fit_next(survtrace, tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("age,months,status\n")
+    code, _, err = survtrace("check", table, *OUTCOME)
+    assert code == 2
+    assert "has no rows. Pass a table with at least one subject" in " ".join(err.split())
+
+
+def test_an_id_of_no_name_is_no_column(survtrace, export):
+    code, _, err = survtrace("check", export, *OUTCOME, "--id", "")
+    assert code == 2
+    assert "the table has no column ''" in err

@@ -153,3 +153,9 @@ def test_columns_named_by_numbers_are_read():
     assert [covariate.name for covariate in covariates] == ["0", "1"]
     selected = select_columns(table, covariates)
     assert numbers(selected, covariates[1]).tolist() == [2.0]
+
+
+def test_columns_of_a_mapping_whose_row_labels_differ_are_refused_not_filled_with_gaps():
+    columns = {"age": pd.Series([61.0, 47.0]), "size": pd.Series([1.0, 2.0], index=[1, 2])}
+    with pytest.raises(DataError, match="of X must have the same row labels; those of 'size'"):
+        open_table(columns)

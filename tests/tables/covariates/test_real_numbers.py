@@ -24,3 +24,8 @@ def test_complex_numbers_are_refused(values):
     assert is_complex(values)
     with pytest.raises(DataError, match="weights must be real numbers; got complex"):
         real_numbers(values, "weights")
+
+
+def test_a_date_among_objects_is_no_number():
+    with pytest.raises(DataError, match="times must be numbers; got dates or times"):
+        real_numbers(np.array([1.0, np.datetime64("2020-01-01")], dtype=object), "times")

@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from survtrace import DataError
 from survtrace.tables.outcome.event_labels import is_date, is_usual, looks_censored, plain_label
+from survtrace.tables.outcome.outcome import read_outcome
 
 CENSORED = """0|False|FALSE|no|No|none|censored|Censored|CENSORED.|alive|ALIVE|Still alive|living|
 lost|Lost to follow-up|lost to followup|LTFU|withdrawn|event-free|no event|No_event|end of study|
@@ -78,3 +80,9 @@ def test_dates_are_known_in_any_form(value):
 @pytest.mark.parametrize("value", [1, "relapse", "1.5", "T2 N0 M0", "10 mg"])
 def test_other_labels_are_no_dates(value):
     assert not is_date(plain_label(value))
+
+
+def test_bytes_that_are_no_text_stay_bytes_so_that_two_labels_stay_two():
+    assert [plain_label(each) for each in (b"\xe4", b"\xf6")] == [b"\xe4", b"\xf6"]
+    with pytest.raises(DataError, match=r"event must be .* as text; 1 of 2 are not .*\\xe4"):
+        read_outcome({"event": [0, b"\xe4"], "duration": [1.0, 2.0]})

@@ -403,3 +403,16 @@ def test_from_arrays_names_the_row_of_a_bad_event():
 def test_the_durations_of_nobody_are_known():
     nobody = np.empty(0)
     warn_of_unknown_durations(Outcome(nobody, nobody.astype(np.int64), (1,)))
+
+
+@pytest.mark.parametrize("date", [np.datetime64("2020-01-01"), np.timedelta64(3, "D")])
+def test_a_date_among_durations_is_refused_not_counted_in_days(date):
+    duration = pd.Series([1.0, 2.0, date], dtype=object)
+    with pytest.raises(DataError, match=r"must be a number; 1 of 3 are not \(first: row 2"):
+        Surv.from_arrays(event=[0, 1, 1], duration=duration)
+
+
+def test_columns_whose_row_labels_differ_are_refused_not_paired_by_position():
+    y = {"event": pd.Series([0, 1]), "duration": pd.Series([1.0, 2.0], index=[1, 0])}
+    with pytest.raises(DataError, match="of y must have the same row labels; those of 'duration'"):
+        read_outcome(y)

@@ -22,6 +22,7 @@ from survtrace.app.calculator.pack import pack_model
 from survtrace.app.calculator.pack_network import pack_network
 from survtrace.files import replacing
 from survtrace.portable import load
+from survtrace.rules import read_path
 from survtrace.saved_folder import network_arrays, read_folder
 
 if TYPE_CHECKING:
@@ -80,13 +81,13 @@ def write_page(
     ...     write_page(est, f"{folder}/calculator.html", name="breast cancer").stat().st_size < 1e6
     True
     """
-    if not isinstance(model, str | Path):
+    if hasattr(model, "save"):
         with tempfile.TemporaryDirectory(prefix="survtrace-") as folder:
             model.save(f"{folder}/model")
             saved, name = f"{folder}/model", name or ""
             options: dict[str, Any] = {"units": units, "time_unit": time_unit}
             return write_page(saved, path, **options, name=name, importance=importance)
-    path, folder_path = Path(path), Path(model)
+    path, folder_path = read_path("path", path), read_path("model", model)
     name = folder_path.resolve().name if name is None else name
     light = load(folder_path)
     rows = None if importance is None else [asdict(row) for row in read_importance(importance)]

@@ -67,8 +67,8 @@ def check(
         event = how.event or _with_kind(entries, "event")
         entry = how.entry or _with_kind(entries, "entry")
         how = replace(how, duration=duration, event=event, entry=entry)
-        beside = (duration, event, entry, *(how.ids or ()), *(how.drop or ()))
-        no_covariates = [name for name in beside if name]
+        outcomes = [name for name in (duration, event, entry) if name]
+        no_covariates = [*outcomes, *(how.ids or ()), *(how.drop or ())]
         categorical = how.categorical or ()
         require_columns(frame.columns, [*no_covariates, *(how.use or ()), *categorical])
         outcome, outcome_error = None, None
@@ -142,14 +142,18 @@ def _question(outcome_error: DataError | None, plan: Plan) -> DataError | None:
 
 
 def _read(table: Path, how: TableOptions) -> pd.DataFrame:
-    """Read the table, or of a folder its first rows."""
+    """Read the table, or of a folder its first rows; one without any is refused, as by `fit`."""
     from survtrace.tables.files.chunks import read_chunks
     from survtrace.tables.files.formats import read_table
     from survtrace.tables.files.parquet import parquet_columns
 
     if table.is_dir():
-        return next(read_chunks(table, parquet_columns(table)))
-    return read_table(table, how.reading)
+        frame = next(read_chunks(table, parquet_columns(table)), None)
+    else:
+        frame = read_table(table, how.reading)
+    if frame is None or frame.empty:
+        raise DataError(f"{table} has no rows. Pass a table with at least one subject.")
+    return frame
 
 
 def _with_kind(entries: dict[str, Any], kind: str) -> str | None:

@@ -76,16 +76,39 @@ def _frame_of_mapping(X: Mapping[Any, Any]) -> pd.DataFrame:
             "X must be a table with a row for each subject; got a mapping with one value for each "
             "column. One subject is a table of one row: pd.DataFrame([row])."
         )
+    require_same_labels(X, "X")
     try:
         X = {name: as_array(v) if hasattr(v, "detach") else v for name, v in X.items()}
-        return pd.DataFrame(X)
-    except OverflowError:  # whole numbers beyond any float, which are refused by name later
-        return pd.DataFrame({name: np.array(values, dtype=object) for name, values in X.items()})
+        try:
+            return pd.DataFrame(X)
+        except OverflowError:  # whole numbers beyond any float, which are refused by name later
+            objects = {name: np.array(values, dtype=object) for name, values in X.items()}
+            return pd.DataFrame(objects, dtype=object)
     except Exception as error:  # whatever pandas makes of sets, functions, other objects
         raise DataError(
             f"X must be a table with a row for each subject; a mapping needs columns of one "
             f"length ({error}). Pass a frame."
         ) from None
+
+
+def require_same_labels(columns: Mapping[Any, Any], table: str) -> None:
+    """Refuse columns of pandas with other row labels: by position or label, some would mispair.
+
+    Examples
+    --------
+    >>> require_same_labels({"a": pd.Series([1, 2]), "b": pd.Series([1, 2], index=[1, 2])}, "X")
+    Traceback (most recent call last):
+    survtrace.errors.DataError: columns of X must have the same row labels; those of 'b' are not \
+those of 'a'. Pass a frame, or arrays in one order (.to_numpy()).
+    """
+    series = {name: each for name, each in columns.items() if isinstance(each, pd.Series)}
+    first = next(iter(series), None)
+    for name, each in series.items():
+        if not each.index.equals(series[first].index):
+            raise DataError(
+                f"columns of {table} must have the same row labels; those of {name!r} are not "
+                f"those of {first!r}. Pass a frame, or arrays in one order (.to_numpy())."
+            )
 
 
 def _refuse_complex(X: pd.DataFrame) -> None:

@@ -27,7 +27,7 @@ def real_numbers(values: Any, name: str) -> NDArray[np.float64]:
     array = as_array(values)
     if is_complex(array):
         raise DataError(f"{name} must be real numbers; got complex ones. Pass their real part.")
-    if array.dtype.kind in "mM":  # numpy would count days, or nanoseconds
+    if has_dates(array):  # numpy would count days, or nanoseconds
         raise DataError(f"{name} must be numbers; got dates or times ({array.dtype}). Count them.")
     try:
         with np.errstate(over="ignore"):  # to infinity, which the caller refuses
@@ -36,6 +36,13 @@ def real_numbers(values: Any, name: str) -> NDArray[np.float64]:
         raise
     except Exception as error:  # a whole number beyond floats, or an object of somebody else's
         raise ValueError(f"no number: {type(error).__name__}") from None
+
+
+def has_dates(array: NDArray[Any]) -> bool:
+    """Check whether an array is of dates or times of numpy, or has some among its objects."""
+    if array.dtype == object:
+        return any(isinstance(value, np.datetime64 | np.timedelta64) for value in array.ravel())
+    return array.dtype.kind in "mM"
 
 
 def as_array(values: Any) -> NDArray[Any]:

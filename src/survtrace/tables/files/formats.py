@@ -15,6 +15,7 @@ import narwhals as nw
 import pandas as pd
 
 from survtrace.errors import Answer, DataError, DataWarning, missing_extra
+from survtrace.rules import read_path
 from survtrace.tables.covariates.text_numbers import (
     BOTH,
     parse_distinct,
@@ -242,7 +243,7 @@ It has ['id', 'months'].
 
 def require_table(path: str | Path) -> Path:
     """Refuse the path of a table that does not exist or whose ending we do not read."""
-    path = Path(path)
+    path = read_path("the table", path)
     if str(path) != STANDARD and not path.is_dir():
         require_suffix(path, READABLE)
         if not path.exists():

@@ -68,8 +68,7 @@ def plain_label(value: Any) -> Any:
     >>> [plain_label(value) for value in (2.0, "1.0", True, " Relapse ", "", float("nan"))]
     [2, 1, 1, 'Relapse', None, None]
     """
-    if isinstance(value, bytes):
-        value = value.decode("utf-8", errors="replace")
+    value = decoded(value)
     if isinstance(value, str):
         return _plain_text(value.strip())
     if isinstance(value, (bool, np.bool_)):
@@ -82,6 +81,20 @@ def plain_label(value: Any) -> Any:
         return int(value)
     missing = value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
     return None if missing else value
+
+
+def decoded(label: Any) -> Any:
+    r"""Decode bytes that are a text; others stay bytes, as any text for them would be made up.
+
+    Examples
+    --------
+    >>> decoded(b"dead"), decoded(b"\xe4")
+    ('dead', b'\xe4')
+    """
+    try:
+        return label.decode("utf-8") if isinstance(label, bytes) else label
+    except UnicodeDecodeError:
+        return label
 
 
 def _plain_text(text: str) -> Any:

@@ -11,7 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from survtrace.errors import DataError, DataWarning, row_name, short, warn
-from survtrace.tables.covariates.covariates import open_frame
+from survtrace.tables.covariates.cells import is_date
+from survtrace.tables.covariates.covariates import open_frame, require_same_labels
 from survtrace.tables.covariates.real_numbers import as_array, is_complex, refuse_masked
 from survtrace.tables.covariates.text_numbers import parse_numbers
 
@@ -67,6 +68,7 @@ def columns_by_name(y: Any) -> OutcomeColumns:
 
 def _named_columns(y: Any) -> dict[str, NDArray[Any]]:
     if isinstance(y, Mapping):
+        require_same_labels(y, "y")
         return {str(name): _as_named(values, str(name)) for name, values in y.items()}
     if isinstance(y, np.ndarray) and y.dtype.names:
         return {name: as_column(y[name], name) for name in y.dtype.names}
@@ -184,6 +186,9 @@ def duration_numbers(
         )
     if is_complex(durations):
         raise DataError(f"{name} must be a real number; got complex ones. Pass their real part.")
+    dates = np.array([is_date(value) for value in durations] if kind else [], dtype=bool)
+    if dates.any():  # among numbers; numpy would count their days
+        raise _no_numbers(durations, dates, first_row, name)
     if durations.dtype == object and any(isinstance(value, str) for value in durations):
         return _read_texts(durations, first_row, name)
     try:

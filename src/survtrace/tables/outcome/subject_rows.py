@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from survtrace.errors import DataError, row_name, short
-from survtrace.tables.outcome.event_labels import BLANKS
+from survtrace.tables.outcome.event_labels import BLANKS, decoded
 
 # Two times of one subject are the same if they differ by no more: a table that was made by sums,
 # such as 0.1 + 0.2, has rows that miss each other by a rounding error, which is no gap or overlap.
@@ -298,8 +298,7 @@ def _numbered(labels: NDArray[Any], first_row: int) -> tuple[Numbers, NDArray[An
 
 def _plain(label: Any) -> Any:
     """Strip a text; an empty one is missing."""
-    if isinstance(label, bytes):
-        label = label.decode("utf-8", errors="replace")
+    label = decoded(label)
     if isinstance(label, str):
         label = label.strip()
         return None if label in BLANKS else label
