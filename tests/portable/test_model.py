@@ -114,7 +114,8 @@ def test_every_curve_is_that_of_the_estimator(pair, cohort, after):
         require_equal(pair, rows, "predict_interval", times, conditional_after=after)
     require_equal(pair, rows, "predict_proba", 12.0, conditional_after=after)
     require_equal(pair, rows, "predict_quantile", [0.1, 0.5], conditional_after=after)
-    require_equal(pair, rows, "predict_rmst", 24.0, conditional_after=after)
+    for horizon in (24.0, 1e4):  # on the grid, and beyond it
+        require_equal(pair, rows, "predict_rmst", horizon, conditional_after=after)
 
 
 def test_scores_typicality_and_attention_are_those_of_the_estimator(pair, cohort):
