@@ -65,8 +65,8 @@ def load(folder: str | Path, *, compiled: bool | None = None) -> PortableSurvTRA
     compiled
         Whether kernels of numba answer, several times as fast. By default they do where numba is
         installed, once they are loaded, which a thread begins when 256 rows have been asked for.
-        True waits for them here; False never loads them, so that the same
-        question always has the same answer to the last bit (the kernels' differ by about 1e-7).
+        True waits for them here; False never loads them, so that the same question always has the
+        same answer to the last bit (the kernels' differ by about 1e-7).
 
     Examples
     --------

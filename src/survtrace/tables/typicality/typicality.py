@@ -27,9 +27,9 @@ Array = NDArray[np.float64]
 UNLIKE = 0.01  # a typicality below this is called unlike the patients learned from
 FEWEST_SUBJECTS = 20  # of fewer, no share of one in a hundred can be told
 N_FOLDS = 5
-EQUAL = (
-    1e-4  # what differs by less is called equal: two programs round otherwise, and name the same
-)
+# Measures that differ by less are called equal, and the first is named: the page computes them with
+# other rounding, and is to name the same covariates.
+EQUAL = 1e-4
 TELLING = 0.25  # share of a residual by which another covariate is named beside it
 PARTS: dict[str, Any] = {"scores": NormalScores, "pairs": PairTables, "residuals": Residuals}
 
