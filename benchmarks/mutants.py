@@ -41,6 +41,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULT = ROOT / "benchmarks" / "results" / "mutants.json"
 EQUIVALENT = ROOT / "benchmarks" / "mutants_equivalent.json"
 VERDICTS = ("killed", "timed out", "survived", "equivalent", "not run")
+ATTEMPTS = 4  # at a file of tests of which some fail unchanged
 SLOW = 30.0  # seconds of a file of tests, above which mutants go without it
 MEMORY = 24 * 2**30  # bytes of address space: a mutant may ask for any amount
 # Imported once, before processes divide. pytest's plugins are not: it rewrites their assertions.
@@ -229,10 +230,25 @@ def run_unchanged(base: Path, files: list[str], processes: int) -> dict[str, Out
 
     def work() -> None:
         while (number := next_number(turn)) < len(files):
-            queue.put((files[number], run_tests(base, [files[number]], 1.5 * SLOW)))
+            queue.put((files[number], passing_part(base, files[number])))
         queue.put(None)
 
     return dict(collect(work, queue, processes))
+
+
+def passing_part(base: Path, file: str) -> Outcome:
+    """Find which tests of a file fail unchanged, until the rest of them passes.
+
+    A test may fail only after another, or only where another is left out: such a failure, met for
+    the first time with a fault in place, would count as noticing it.
+    """
+    failed: list[str] = []
+    for _ in range(ATTEMPTS):
+        found = run_tests(base, [file], 1.5 * SLOW, deselected(failed))
+        if found.status != 1:
+            return found._replace(failed=failed)
+        failed += found.failed
+    return found._replace(failed=failed, status=None)
 
 
 def judge(
@@ -312,12 +328,11 @@ def run_stages(
         if not files:
             continue
         limit = 15.0 + 3 * sum(unchanged[file].seconds for file in files)
-        left_out = {left_out_name(name) for file in files for name in unchanged[file].failed}
         found = run_tests(
             folder,
             files,
             min(limit, deadline - time.monotonic()),
-            ["-x", *(f"--deselect={name}" for name in sorted(left_out))],
+            ["-x", *deselected(name for file in files for name in unchanged[file].failed)],
         )
         if found.status is None:
             return ("not run" if time.monotonic() >= deadline else "timed out"), ""
@@ -327,6 +342,11 @@ def run_stages(
     return ("survived" if n_run else "not run"), ""
 
 
+def deselected(failed: Iterable[str]) -> list[str]:
+    """Write the options that leave tests out."""
+    return [f"--deselect={name}" for name in sorted({left_out_name(name) for name in failed})]
+
+
 def left_out_name(test: str) -> str:
     """Name a test that is left out: all its cases, where their names hold an address in memory."""
     return test.partition("[")[0] if " at 0x" in test else test
@@ -334,7 +354,7 @@ def left_out_name(test: str) -> str:
 
 def is_usable(unchanged: Outcome) -> bool:
     """Whether a file of tests can be collected here and is fast enough."""
-    return unchanged.status in (0, 1) and unchanged.seconds < SLOW
+    return unchanged.status == 0 and unchanged.seconds < SLOW
 
 
 class StandIn(ModuleType):

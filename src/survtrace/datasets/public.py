@@ -139,7 +139,10 @@ def _from_survset(name: str) -> Cohort:
     numerical = [column for column in table if column.startswith("num_")]
     categorical = [column for column in table if column.startswith("fac_")]
     X, y = _cohort(table, numerical, categorical, table["event"], table["time"])
-    return X.rename(columns=lambda column: column[len("num_") :]), y
+    names = X.columns.str.removeprefix("num_").str.removeprefix("fac_")
+    # A column in both kinds keeps its prefix: two of one name are refused.
+    X.columns = names.where(~names.duplicated(keep=False), X.columns)
+    return X, y
 
 
 def _cohort(
