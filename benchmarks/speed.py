@@ -204,7 +204,7 @@ def predict(work: Work, repeats: int) -> dict[str, Any]:
     encoded = est.encoding_.encode(_open(X))
     forecast = est._predictor()
     # The whole way of a prediction but for the encoding of its table.
-    object.__setattr__(forecast, "_encode", lambda table: encoded)
+    object.__setattr__(forecast, "encode", lambda table, **_: encoded)
 
     def ours() -> Any:
         return forecast.curve(X, "incidence", np.array(TIMES))

@@ -17,7 +17,7 @@ from survtrace.tables.covariates.encoding import Encoded
 from survtrace.tables.tasks import Run, one_by_one
 from survtrace.tables.typicality.typicality import FEWEST_SUBJECTS, UNLIKE, Typicality
 
-MOST_JUDGED = 2**16  # subjects of a table, evenly spread: more would only make predictions slower
+MOST_JUDGED = 2**14  # subjects of a table, evenly spread: of a share of .01 they tell .012
 SURE = 0.99  # share of tables of patients like those learned from that get no warning
 
 
