@@ -183,5 +183,29 @@ def summarise(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return table
 
 
+def markdown(report: dict[str, Any]) -> str:
+    """Write the table of docs/results.md; with one cause to be event-free is its complement."""
+    head = (
+        "| subjects | linear | causes | state | cohorts | coverage at each time | mean "
+        "| lowest, highest tenth of truth | width at each time |"
+    )
+    lines = [head, "|---|---|---|---|---|---|---|---|---|"]
+    for row in report["rows"]:
+        if (row["n_causes"], row["state"]) != (1, "event-free"):
+            cells = (
+                f"{row['n']:,}",
+                "yes" if row["linear"] else "no",
+                f"{row['n_causes']}",
+                row["state"],
+                f"{row['cohorts']}",
+                " ".join(f"{share:.2f}" for share in row["coverage"]),
+                f"{row['mean_coverage']:.3f}",
+                f"{row['by_truth'][0]:.2f}, {row['by_truth'][-1]:.2f}",
+                " ".join(f"{width:.1f}" for width in row["width_over_sd_truth"]),
+            )
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 if __name__ == "__main__":
     main()
