@@ -236,3 +236,8 @@ def test_it_runs_where_there_is_nothing_but_numpy_and_safetensors(folders, cohor
         low, _ = est.predict_interval(rows, [12.0])
     np.testing.assert_allclose(found[0], expected, **CLOSE)
     np.testing.assert_allclose(found[1], low, **CLOSE)
+
+
+def test_compiled_is_true_false_or_left_out(folders):
+    with pytest.raises(SettingError, match="compiled must be one of None, True, False; got 'no'"):
+        portable.load(folders / "one cause", compiled="no")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from survtrace.inference.certainty_methods import CertaintyMethods
 from survtrace.portable.network import build_network
 from survtrace.portable.predictor import Predictor
-from survtrace.rules import read_path
+from survtrace.rules import check_value, one_of, read_path
 from survtrace.saved_folder import WRONG_KIND, damaged, network_arrays, read_folder, restore
 from survtrace.tables.covariates.encoding import Encoding
 from survtrace.tables.typicality.typicality import Typicality
@@ -38,6 +38,7 @@ class PortableSurvTRACE(CertaintyMethods):
     updates_: list[dict[str, Any]]
 
     def __init__(self, path: str | Path, *, compiled: bool | None = None) -> None:
+        check_value("compiled", compiled, one_of(None, True, False))
         note, arrays = read_folder(read_path("path", path))
         try:
             restore(self, note, arrays)
