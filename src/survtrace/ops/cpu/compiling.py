@@ -45,8 +45,10 @@ def digest(folder: Path) -> str:
     return found.hexdigest()
 
 
-def _stamped(locator: type[Any]) -> type[Any]:
+def _stamped(name: str) -> type[Any]:
     """Make a class of numba's that finds a place for the cache tell changes by the digest."""
+    # Earlier versions of numba put an underscore before these names.
+    locator: type[Any] = getattr(caching, name, None) or getattr(caching, f"_{name}")
 
     class Stamped(locator):  # type: ignore[misc]
         def get_source_stamp(self) -> str:
@@ -57,9 +59,9 @@ def _stamped(locator: type[Any]) -> type[Any]:
 
 class _Files(caching.CompileResultCacheImpl):  # type: ignore[misc]
     _locator_classes = (
-        _stamped(caching.UserProvidedCacheLocator),
-        _stamped(caching.InTreeCacheLocator),
-        _stamped(caching.UserWideCacheLocator),
+        _stamped("UserProvidedCacheLocator"),
+        _stamped("InTreeCacheLocator"),
+        _stamped("UserWideCacheLocator"),
     )
 
 
