@@ -104,6 +104,6 @@ clean:
 
 .venv-oldest/.installed: pyproject.toml constraints-oldest.txt
 	$(PYTHON) -m venv .venv-oldest
-	.venv-oldest/bin/pip install --quiet --constraint constraints-oldest.txt --editable '.[plots,parquet]' \
+	.venv-oldest/bin/pip install --quiet --constraint constraints-oldest.txt --editable '.[plots,parquet,excel,tune,onnx]' \
 		beartype hypothesis polars pytest pytest-xdist
 	touch $@
