@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from survtrace.losses.propensity import ips_weights, propensities, propensities_by_rate
@@ -132,3 +133,30 @@ def test_rates_of_many_subjects_are_hardly_shrunk():
         rate = event[level == each].sum() / time[level == each].sum()
         expected = -np.expm1(-rate * time.mean())
         np.testing.assert_allclose(chances[level == each], expected, rtol=0.02)
+
+
+def test_rates_of_few_subjects_are_shrunk_by_the_penalty_of_one_subjects_loss():
+    """The one that makes the likelihood of all, less half the squares of coefficients, highest."""
+    level, time = np.array([0, 0, 0, 1, 1, 1, 1, 1]), np.array([1.0, 2, 1, 3, 2, 1, 4, 2])
+    event = np.array([0, 0, 0, 1, 1, 0, 1, 0])
+    encoded = Encoded(level[:, np.newaxis].astype(np.int32), np.ones((8, 1), np.float32))
+    exposure = time / time.mean()
+
+    def loss(x):
+        log_rate = x[0] + x[1:][level]
+        return np.sum(exposure * np.exp(log_rate) - event * log_rate) + np.sum(x[1:] ** 2) / 2
+
+    best = minimize(loss, np.zeros(3), tol=1e-12).x
+    chances = propensities_by_rate(encoded, event, time, 8, 1, np.arange(8), clip=1e-9)
+    expected = -np.expm1(-np.exp(best[0] + best[1:][level]))
+    np.testing.assert_allclose(chances[:, 0], expected, rtol=1e-4)
+    assert chances[0, 0] > 0.05, "nobody of this level had the event, which is no proof"
+
+
+@pytest.mark.parametrize("form", [form for form in IPS_FORMS if form != "paper"])
+def test_cutting_every_row_into_two_changes_no_weight_and_leaves_a_mean_of_one(form):
+    whole, twice = ips_weights(form, fitted(), EVENT), np.repeat(EVERYONE, 2)
+    share = np.tile([0.25, 0.75], N)
+    cut = ips_weights(form, fitted()[twice], EVENT[twice], share)
+    np.testing.assert_allclose(cut, whole[twice])
+    assert share @ cut.mean(axis=1) / N == pytest.approx(1.0)

@@ -71,6 +71,10 @@ def test_bad_input_is_refused():
         calibration_curve(Y, np.full(200, 2.0), 1.0, cause=1)
     with pytest.raises(DataError, match="times must increase"):
         aalen_johansen_calibration(Y, np.zeros((200, 2)), [2.0, 1.0], cause=1)
+    with pytest.raises(DataError, match="times must increase"):
+        kaplan_meier_calibration(Y, np.zeros((200, 2)), [2.0, 1.0])
+    with pytest.raises(SettingError, match=r"min_at_risk must be .* got 1\.5"):
+        kaplan_meier_calibration(Y, np.zeros((200, 2)), [1.0, 2.0], min_at_risk=1.5)
 
 
 def test_the_interval_of_a_group_without_censoring_is_wilsons():
@@ -141,6 +145,8 @@ def test_who_enters_after_the_time_says_nothing_of_what_happens_until_it():
     few, all_ = (calibration_curve(some, np.zeros(len(some)), 1.0) for some in (seen, y))
     assert few.high[0] > 0.05
     np.testing.assert_allclose(all_.high, few.high)
+    few, all_ = (mean_incidence(some, np.zeros(len(some)), 1.0) for some in (seen, y))
+    assert all_.interval() == pytest.approx(few.interval())
 
 
 def test_the_plain_mean_is_that_of_subjects_observed_from_the_start():

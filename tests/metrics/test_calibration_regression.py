@@ -1,6 +1,8 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
 
 from survtrace.errors import DataError, DataWarning, SettingError
 from survtrace.metrics import (
@@ -9,6 +11,7 @@ from survtrace.metrics import (
     calibration_intercept_slope,
     smooth_calibration_curve,
 )
+from survtrace.metrics.calibration_regression import CalibrationSpline, read_calibration
 
 HORIZON = 2.0
 
@@ -130,6 +133,10 @@ def test_what_cannot_be_told_is_nan_with_a_warning():
         assert np.isnan(calibration_intercept_slope(y, truth, 99.0, cause=1).intercept)
     with pytest.warns(DataWarning, match="0 events of the cause by the horizon"):
         assert np.isnan(calibration_errors(y, truth, 1e-6, cause=1).ici)
+    first = y["duration"][y["event"] == 1].min()
+    with pytest.warns(DataWarning, match="1 events of the cause by the horizon"):
+        found = calibration_intercept_slope(y, truth, first, cause=1)
+    assert np.isnan([found.intercept, found.slope]).all()
     moved = np.where(np.arange(60) < 3, 0.0, truth)
     with pytest.warns(DataWarning, match="3 of 60 are 0 or 1"):
         assert np.isfinite(calibration_intercept_slope(y, moved, HORIZON, cause=1).intercept)
@@ -152,3 +159,32 @@ def test_bad_input_is_refused():
     late = {**y, "entry": np.where(np.arange(60) < 5, y["duration"] / 2, 0)}
     with pytest.raises(DataError, match=r"calibration by regression.*enter later"):
         calibration_intercept_slope(late, truth, HORIZON, cause=1)
+
+
+def test_a_line_is_found_though_half_of_the_predictions_are_all_but_certain():
+    """Of two distinct predictions it goes through the share of events of each."""
+    events = np.concatenate([np.repeat([1, 0], [40, 60]), np.repeat([1, 0], [70, 30])])
+    y = {"event": events, "duration": np.where(events == 1, 1.0, 3.0)}
+    few, many = 0.9, 1 - 1e-7
+    found = calibration_intercept_slope(y, np.repeat([few, many], 100), 2.0)
+    slope = (cloglog(0.7) - cloglog(0.4)) / (cloglog(many) - cloglog(few))
+    assert float(found.slope) == pytest.approx(slope)
+
+
+def test_predictions_at_which_the_curve_is_wanted_may_be_fractions():
+    y, truth = cohort(200, 8)
+    wanted = [Fraction(1, 5), Fraction(1, 2)]
+    curve = smooth_calibration_curve(y, truth, HORIZON, cause=1, at=wanted)
+    same = smooth_calibration_curve(y, truth, HORIZON, cause=1, at=[0.2, 0.5])
+    np.testing.assert_array_equal(curve.observed, same.observed)
+
+
+def test_a_draw_as_far_up_as_the_band_reaches_is_its_upper_end():
+    y, _ = cohort(400, 9)
+    predicted, pseudo, n_events = read_calibration(y, np.full(400, 0.3), HORIZON, 1)
+    spline = CalibrationSpline.fit(predicted, pseudo, n_events, None)
+    place = predicted[:1]
+    observed, low, high = spline.at(place)
+    draws = norm.ppf([[0.025], [0.5], [0.975]])
+    drawn = spline.shrunken(place, np.ones(1), draws)[0, :, 0] + place
+    np.testing.assert_allclose(drawn, np.concatenate([low, observed, high]))

@@ -323,3 +323,25 @@ def test_where_few_are_at_risk_early_the_command_is_told_its_own_way_out():
     with pytest.raises(DataError, match="10 or more subjects at risk at each early") as raised:
         concordance_cause_specific(y, -duration, horizon=8, y_train=y)
     assert "say --landmark S" in raised.value.in_command
+
+
+def test_weights_of_the_scored_and_weights_taken_as_known_have_no_independent_errors():
+    y = read_outcome({"event": [1, 0, 1, 0, 1], "duration": [1.0, 2.0, 3.0, 4.0, 5.0]})
+    own = censoring_survival(y)
+    known = CensoringSurvival(own.times, own.values)
+    for weights in (read_weights(None, y), read_weights(known, y)):
+        assert len(weights.noise(Part([0.3], [2.5], False))[1]) == 0
+    assert not read_weights(known, y).noise(Part([0.3], [2.5], False))[0].any()
+
+
+def test_scores_across_a_time_with_nobody_left_are_refused_however_many_were_at_risk():
+    """Twenty are followed until 3 and thirty others from 4 on, each group at risk all along."""
+    entry, duration = (
+        np.repeat([0.0, 4.0], [20, 30]),
+        np.repeat([1.0, 3.0, 5.0, 9.0], [5, 15, 10, 20]),
+    )
+    y = Outcome(duration, np.repeat([1, 0, 1, 0], [5, 15, 10, 20]), (1,), entry=entry)
+    half = np.full((50, 1), 0.5)
+    assert brier_score(y, half, [2.0]) == pytest.approx(0.25)
+    with pytest.raises(DataError, match=r"at 5 there are 30, .*survtrace.landmark"):
+        brier_score(y, half, [6.0])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import chi2, norm, t
 
 from survtrace.errors import DataError, SettingError
 from survtrace.metrics import centre_spread, difference_test
@@ -105,3 +105,16 @@ def test_two_centres_that_happen_to_agree_leave_their_mean_uncertain():
     found = centre_spread([0.610, 0.611], [0.05, 0.05], scale="logit")
     assert found.low < 0.5 < 0.7 < found.high
     assert found.new_low <= found.low < found.high <= found.new_high
+
+
+def test_what_is_not_known_of_a_new_centre_is_taken_in_fifty_even_steps_each():
+    """With equal errors the steps of the spread have a closed form; they are interpolated."""
+    values, error, even = np.array([0.0, 2.0, 3.0]), 1.0, (np.arange(50) + 0.5) / 50
+    squares = np.sum((values - values.mean()) ** 2)
+    between = np.maximum(squares / chi2.ppf(even, 2) - error**2, 0)
+    of_mean = np.sqrt(np.maximum(squares / 2, error**2 + between) / 3)[:, None] * t.ppf(even, 2)
+    of_new = np.sqrt(between)[:, None] * norm.ppf(even)
+    new = values.mean() + of_mean[:, :, None] + of_new[:, None]
+    found = centre_spread(values, np.full(3, error), level=0.5)
+    ends = np.quantile(new, [0.25, 0.75])
+    assert (found.new_low, found.new_high) == pytest.approx(ends, abs=1e-3)

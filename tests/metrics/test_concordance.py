@@ -10,6 +10,7 @@ from survtrace.metrics import (
     concordance_cause_specific,
     concordance_paper,
 )
+from survtrace.tables.outcome.outcome import Outcome
 
 Y = {"event": [1, 2, 0, 1, 2], "duration": [1.0, 2.0, 3.0, 4.0, 5.0]}
 ESTIMATE = np.array([0.9, 0.1, 0.5, 0.6, 0.2])
@@ -129,3 +130,17 @@ def test_a_horizon_may_be_any_number():
             {"event": [1, 0], "duration": [1.0, 2.0]}, [0.2, 0.1], Fraction(1, 3)
         )
     assert np.isnan(score)
+
+
+@BOTH
+def test_only_events_up_to_the_last_case_need_many_at_risk_in_any_unit_of_time(score):
+    """Five are at risk at 5, when another cause strikes, before sixty more enter at 6."""
+    entry = np.repeat([0.0, 6.0], [40, 60])
+    first = np.concatenate([np.linspace(1, 2, 12), np.full(23, 4.0), [5.0, 7.0, 7.0, 7.0, 7.0]])
+    duration = np.concatenate([first, np.linspace(7, 9, 60)])
+    event = np.repeat([1, 0, 2, 0], [12, 23, 1, 64])
+    estimate, found = np.linspace(1, 0, 100) ** 2, []
+    for unit in (1.0, 0.1, 365.0):
+        y = Outcome(unit * duration, event, (1, 2), entry=unit * entry)
+        found.append(score(y, estimate, 3.0 * unit, cause=1))
+    assert found == pytest.approx([1, 1, 1])

@@ -219,3 +219,12 @@ def test_a_horizon_may_be_a_tensor_and_what_cannot_happen_is_infinitely_far():
     nothing = np.zeros(4)
     found = d_calibration_incidence(y, nothing, nothing, torch.tensor(2.5), bins=2)
     assert (found.statistic, found.p_value) == (np.inf, 0.0)
+
+
+def test_a_bin_in_which_nobody_had_the_event_counts_as_the_others_do():
+    """All events lie in the first of two bins, where a quarter of all is expected in each."""
+    n = 80
+    result = d_calibration_incidence(ended(n), np.full(n, 0.1), np.full(n, 0.5), float(n), bins=4)
+    gap, expected = np.array([n - n / 4, -n / 4]), np.full(2, 1 / 4)
+    covariance = n * (np.diag(expected) - np.outer(expected, expected))
+    assert result.statistic == pytest.approx(gap @ np.linalg.solve(covariance, gap))

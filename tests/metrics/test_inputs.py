@@ -50,7 +50,7 @@ def test_no_horizon_is_infinite():
 
 
 def test_a_horizon_is_one_number():
-    for horizon in ("5 years", [1.0], -1, np.nan):
+    for horizon in ("5 years", [1.0], 0, -1, np.nan):
         with pytest.raises(DataError, match="horizon must"):
             read_horizon(horizon)
 

@@ -103,3 +103,9 @@ def test_bad_input_is_refused():
     )  # fmt: skip
     with pytest.raises(DataError, match="ratio needs one row for each subject"):
         observed_expected_ratio(rows, np.full(3, 0.5), 2.0)
+
+
+def test_the_smallest_predictions_that_are_taken_have_a_finite_interval():
+    ratio = observed_expected_ratio(Y, np.full(200, 1e-100), 9.0, cause=1)
+    assert ratio == pytest.approx(1e100 * float(aalen_johansen(Y, 1).at(9.0)))
+    assert np.isfinite(ratio.interval()).all()

@@ -35,3 +35,5 @@ def test_totals_add():
 def test_without_a_pair_there_is_neither_a_score_nor_an_error():
     score = pair_totals(np.zeros(2, dtype=int), np.arange(2.0), np.ones(2), np.ones(2)).score()
     assert np.isnan([score, score.standard_error, *score.influence]).all()
+    nobody = pair_totals(np.zeros(1, dtype=int), np.zeros(1), np.ones(1), np.ones(1)).score()
+    assert (len(score.influence), len(nobody.influence)) == (2, 1)

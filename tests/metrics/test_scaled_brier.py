@@ -99,3 +99,13 @@ def test_bad_input_is_refused_and_a_late_horizon_is_nan():
         assert np.isnan(scaled_brier_score(y, np.full(4, 0.5), 5.0))
     with pytest.raises(DataError, match="incidence must lie within"):
         scaled_brier_score(y, np.full(4, 2.0), 2.0)
+
+
+def test_the_error_of_weights_from_others_is_what_leaving_one_of_those_out_says():
+    train = read_outcome(TRAIN)
+    at = {"horizon": 9.0, "cause": 1}
+    score = scaled_brier_score(Y, PREDICTED, **at, y_train=train)
+    rows = [np.arange(300) != i for i in range(300)]
+    others = np.array([scaled_brier_score(Y, PREDICTED, **at, y_train=train.take(k)) for k in rows])
+    error = np.sqrt(np.sum((others - others.mean()) ** 2))
+    assert np.sqrt(np.sum(score.independent**2)) == pytest.approx(error, rel=0.06)

@@ -39,6 +39,12 @@ def test_the_error_of_a_mean_is_the_textbook_one():
     score = Score.of_mean(values)
     assert score == 3.5
     assert score.standard_error == pytest.approx(values.std() / 2)
+    assert score.interval()[1] == pytest.approx(3.5 + 1.959964 * values.std() / 2)
+
+
+def test_the_mean_of_shares_has_an_interval_within_0_and_1():
+    low, high = Score.of_mean(np.ones(50), bounded=True).interval()
+    assert (low, high) == (pytest.approx(50 / (50 + 1.959964**2)), 1.0)
 
 
 def test_an_undefined_score_has_an_undefined_error():

@@ -154,6 +154,8 @@ def test_bad_settings_are_refused_at_once():
         concordance_scorer(mode="harrell")
     with pytest.raises(SettingError, match="takes no horizon"):
         concordance_scorer(1.0, mode="antolini")
+    with pytest.raises(DataError, match="times must be a flat sequence of 2 or more"):
+        brier_scorer(times=[1.0])
     with pytest.raises(DataError, match="times must increase"):
         brier_scorer([2.0, 1.0])
 

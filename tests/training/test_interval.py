@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from survtrace import SurvTRACE
-from survtrace.training.interval import LEVELS, learn_scale, log_log_incidence, simulate
+from survtrace.training.interval import LEVELS, learn_scale, log_log_incidence, refit, simulate
 
 
 @pytest.fixture(scope="module")
@@ -108,3 +108,44 @@ def test_a_fit_outlives_what_stops_its_intervals(error, words, one_cause, tiny, 
     with pytest.warns(UserWarning, match=words):
         est = SurvTRACE(**{**tiny, "max_epochs": 1, "intervals": True}).fit(*one_cause)
     assert est.interval_ is None
+
+
+def test_a_simulated_fit_that_is_interrupted_leaves_no_intervals(one_cause, tiny, monkeypatch):
+    def interrupted(network, source, plan, history):
+        history.interrupted = True
+
+    monkeypatch.setattr("survtrace.training.interval.train", interrupted)
+    with pytest.warns(UserWarning, match="were broken off"):
+        est = SurvTRACE(**{**tiny, "max_epochs": 1, "intervals": True}).fit(*one_cause)
+    assert est.interval_ is None
+
+
+@pytest.mark.parametrize("recalibrate", [True, False])
+def test_simulated_fits_are_recalibrated_as_the_fit_is(recalibrate, one_cause, tiny, monkeypatch):
+    refitted = []
+
+    def keep(*parts):
+        refitted.append(refit(*parts))
+        return refitted[-1]
+
+    monkeypatch.setattr("survtrace.training.interval.refit", keep)
+    settings = {**tiny, "max_epochs": 1, "intervals": True, "recalibrate": recalibrate}
+    est = SurvTRACE(**settings).fit(*one_cause)
+    for network in (est.network_, *refitted):
+        assert bool((network.recalibration_factor != 1).any()) == recalibrate
+    assert len(refitted) == 1
+
+
+def test_errors_are_measured_on_four_members_and_4096_subjects_at_most(
+    draw_cohort, tiny, monkeypatch
+):
+    shapes = []
+
+    def keep(errors, members, n_events):
+        shapes.append((errors.shape[:2], members.shape[:2]))
+        return learn_scale(errors, members, n_events)
+
+    monkeypatch.setattr("survtrace.training.interval.learn_scale", keep)
+    settings = {**tiny, "n_members": 5, "max_epochs": 1, "batch_size": 1024, "intervals": True}
+    SurvTRACE(**settings).fit(*draw_cohort(4200))
+    assert shapes == [((4, 4096), (5, 4096))]

@@ -114,3 +114,19 @@ def test_few_events_change_little(est, network, subjects):
     log_hazard = log_hazards(network, some)
     found = most_likely(log_hazard, typical_log_hazards(log_hazard, some), some, with_power=True)
     assert (found.power - 1).abs().max() < 0.5
+
+
+def test_hazards_of_many_subjects_are_those_of_each_chunk(network, subjects, monkeypatch):
+    whole = log_hazards(network, subjects)
+    monkeypatch.setattr("survtrace.training.rescaling.CHUNK", 150)
+    torch.testing.assert_close(log_hazards(network, subjects), whole)
+
+
+def test_in_an_interval_that_nobody_lives_in_all_subjects_are_typical(network, subjects):
+    log_hazard = log_hazards(network, subjects)
+    gone = subjects._replace(interval=torch.zeros_like(subjects.interval))
+    typical = typical_log_hazards(log_hazard, gone)
+    torch.testing.assert_close(typical[:, 1:], log_hazard.mean((0, 1))[:, 1:])
+    weight = gone.fraction / gone.fraction.sum()
+    expected = torch.einsum("s,sk->k", weight, log_hazard.mean(0)[:, :, 0])
+    torch.testing.assert_close(typical[:, 0], expected)

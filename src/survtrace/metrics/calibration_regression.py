@@ -187,7 +187,7 @@ class CalibrationSpline:
             knots = np.unique(np.quantile(x, PLACES[n_knots]))
         design = _basis(x, knots)
         start = np.zeros(design.shape[1])  # the calibrated line, or the mean of equal predictions
-        start[: 2 if len(start) > 1 else 1] = [0.0, 1.0] if len(start) > 1 else [x.mean()]
+        start[:2] = [0.0, 1.0] if len(start) > 1 else [x.mean()]
         consequence = "the smooth calibration curve is NaN"
         found = None
         if _enough(pseudo, n_events, consequence):

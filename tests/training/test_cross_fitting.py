@@ -1,0 +1,23 @@
+"""What ways of updating are compared by: questions, and how far their answers are off."""
+
+import numpy as np
+import pytest
+
+from survtrace.metrics import aalen_johansen
+from survtrace.tables.outcome.outcome import Outcome
+from survtrace.training.cross_fitting import ask, ratios
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["from 0 on", "at landmarks"])
+def test_what_was_observed_by_the_last_time_has_a_ratio_of_1(draw_cohort, late):
+    _, y = draw_cohort(300, n_causes=2)
+    event, duration = y["event"].to_numpy(), y["duration"].to_numpy()
+    outcome = Outcome(duration, event, (1, 2), entry=duration / 3 if late else None)
+    questions = ask(outcome, end=8.0)
+    assert len(questions) == (2 if late else 1)
+    for question in questions:
+        observed = [aalen_johansen(question.outcome, k).at(question.times) for k in (1, 2)]
+        answer = np.tile(observed, (len(question.rows), 1, 1))
+        assert ratios(question, answer) == pytest.approx({"1": 1.0, "2": 1.0})
+        answer[:, 1] *= 2
+        assert ratios(question, answer) == pytest.approx({"1": 1.0, "2": 0.5})
