@@ -17,9 +17,11 @@ check: .venv/.installed
 fast: .venv/.installed
 	$(BIN)/pytest -n 2 $(FAST)
 
-# All tests but those of the kernels for GPUs run without one; these in a run of their own.
+# All tests but those of the kernels for GPUs run without one; these in a run of their own. The order is
+# that of tests/conftest.py: what takes longest comes first, so that both processes end together.
+IN_TURN := -n 2 --dist loadgroup --no-loadscope-reorder
 test: .venv/.installed
-	$(BIN)/pytest -n 2 --dist loadgroup
+	$(BIN)/pytest $(IN_TURN)
 	@if $(BIN)/python -c "import sys, torch; sys.exit(not torch.cuda.is_available())"; \
 	then SURVTRACE_TEST_GPU=1 $(BIN)/pytest tests/test_cuda.py tests/ops tests/laws/test_cutting.py; \
 	else echo "no GPU here: its kernels were interpreted, tests/test_cuda.py was skipped"; fi
@@ -28,7 +30,7 @@ oldest: .venv-oldest/.installed
 	.venv-oldest/bin/pytest -n 2 $(FAST)
 
 coverage: .venv/.installed
-	$(BIN)/pytest -n 2 --dist loadgroup --cov --cov-report=term:skip-covered --cov-report=json:benchmarks/results/coverage.json
+	$(BIN)/pytest $(IN_TURN) --cov --cov-report=term:skip-covered --cov-report=json:benchmarks/results/coverage.json
 
 licences: .venv/.installed
 	$(BIN)/python docs/licences.py

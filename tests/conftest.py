@@ -56,6 +56,35 @@ if not torch.cuda.is_available():
 hypothesis.settings.register_profile("house", deadline=None, max_examples=40, derandomize=True)
 hypothesis.settings.load_profile("house")
 
+# Groups and files whose tests take longest, about in this order. One that began late would leave
+# one of two processes with nothing to do at the end.
+FIRST = [
+    "ray",
+    "report",
+    "test_docs.py",
+    "browser",
+    "test_operations.py",
+    "test_messy_tables.py",
+    "test_cutting.py",
+    "r",
+    "test_checkpoint.py",
+    "two processes",
+    "test_predictor.py",
+    "test_readme.py",
+]
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
+def pytest_collection_modifyitems(items):
+    """Keep a file's tests in one process, so that what its fixtures fit is fitted once."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.name))
+    names = {item: item.get_closest_marker("xdist_group").args[0] for item in items}
+    place = {name: number for number, name in enumerate(FIRST)}
+    items.sort(key=lambda item: place.get(names[item], len(FIRST)))
+
+
 TINY = {
     "n_members": 2,
     "n_intervals": 3,

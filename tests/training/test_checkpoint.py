@@ -26,9 +26,9 @@ X = pd.DataFrame({"a": rng.normal(size=300), "b": rng.choice(list("xyz"), 300)})
 y = {"event": rng.integers(0, 3, 300), "duration": rng.exponential(size=300) + 0.1}
 
 
-def fit(checkpoint_dir, answer, max_epochs=80):
+def fit(checkpoint_dir, answer, max_epochs=20):
     est = SurvTRACE(n_members=2, n_intervals=3, width=4, depth=1, n_heads=1, hidden=8,
-                    batch_size=16, max_epochs=max_epochs, patience=80, dropout=0.1,
+                    batch_size=16, max_epochs=max_epochs, patience=20, dropout=0.1,
                     head_dropout=0.1, random_state=0, verbose=False, device="cpu", n_threads=1,
                     checkpoint_dir=checkpoint_dir).fit(X, y)
     np.savez(folder / answer, predict=est.predict(X), losses=est.history_["validation_loss"],

@@ -6,9 +6,10 @@ import logging
 import pickle
 import re
 import warnings
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,28 +54,54 @@ def map_spans(spans: list[range], workers: Workers, work: Any, *arguments: Any) 
     ``work`` is a function of a span, or a class whose objects are one; these are made, of the
     ``arguments``, once in each process. Warnings of a process are given here, each once.
     """
+    if isinstance(work, type):
+        answers = by_actors(spans, workers, work, *arguments)
+    else:
+        answers = by_tasks(spans, workers.n_workers, work)
+    warned = set[str]()
+    for answer in answers:
+        result, messages = pickle.loads(answer)
+        for message in messages:
+            kind = kind_of_warning(re.sub(r"^in \w+s [\d,]+ to [\d,]+: ", "", str(message)))
+            if kind not in warned:
+                warned.add(kind)
+                warn(message)
+        if isinstance(result, SurvtraceError):
+            raise result
+        yield result
+
+
+def by_tasks(spans: list[range], n_workers: int, work: Any) -> Iterator[bytes]:
+    """Do a function's work in processes that Ray keeps: the next call finds all imported."""
+    import ray
+
+    task, worker = ray.remote(num_cpus=1)(Worker.__call__), ray.put(Worker(work))
+    rows = iter(as_rows(spans))
+    begun = deque(task.remote(worker, row) for row in islice(rows, 2 * n_workers))
+    while begun:
+        yield ray.get(begun.popleft())["result"]
+        begun.extend(task.remote(worker, row) for row in islice(rows, 1))
+
+
+def by_actors(spans: list[range], workers: Workers, work: Any, *arguments: Any) -> Iterator[bytes]:
+    """Do the work of a class in processes of its own, which end with it."""
     from ray.data import ActorPoolStrategy, from_items
 
-    items = [{"first": span.start, "last": span.stop} for span in spans]
     with _in_order():
-        rows = from_items(items, override_num_blocks=len(items)).map(
+        rows = from_items(as_rows(spans), override_num_blocks=len(spans)).map(
             Worker,
             fn_constructor_args=(work, *arguments),
             compute=ActorPoolStrategy(size=min(workers.n_workers, len(spans))),
             num_cpus=workers.cpus,
             num_gpus=workers.gpus,
         )
-        warned = set[str]()
         for row in rows.iter_rows():
-            result, messages = pickle.loads(row["result"])
-            for message in messages:
-                kind = kind_of_warning(re.sub(r"^in \w+s [\d,]+ to [\d,]+: ", "", str(message)))
-                if kind not in warned:
-                    warned.add(kind)
-                    warn(message)
-            if isinstance(result, SurvtraceError):
-                raise result
-            yield result
+            yield row["result"]
+
+
+def as_rows(spans: list[range]) -> list[dict[str, int]]:
+    """Each span as a row of Ray's."""
+    return [{"first": span.start, "last": span.stop} for span in spans]
 
 
 class Worker:

@@ -23,8 +23,10 @@ from survtrace.training.fit import fingerprint
 from survtrace.training.history import History
 from survtrace.training.loop import Plan
 
-# Ray looks at its workers every two seconds, which an epoch of a small table would wait for.
-LOOK_OFTEN = {"RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.2"}
+# Ray looks at its workers every two seconds, which an epoch of a small table would wait for; and
+# it starts a process that watches for machines to be taken away, of which our workers, whose state
+# is kept after every epoch, have no use.
+QUICK = {"RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.2", "RAY_TRAIN_ENABLE_PREEMPTION_WATCHER": "0"}
 
 
 def fit(
@@ -136,7 +138,7 @@ class TrainingWorkers(FileReaders):
             ),
         )
         try:
-            with environment(LOOK_OFTEN):
+            with environment(QUICK):
                 return trainer.fit()
         except SystemExit as left:  # Ray's answer to Ctrl-C
             if left.code not in (0, 1):

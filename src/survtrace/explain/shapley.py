@@ -103,11 +103,9 @@ def attributions(
     incidence_by(est, frame, time, label, conditional_after)  # warns of the subjects, once
     with _global_seed_put_back(), warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # of mixtures of subjects
-        explainer = shap.PermutationExplainer(
-            incidence,
-            shap.maskers.Independent(codes[: len(others)], max_samples=len(others)),
-            seed=int(rng.integers(2**31)),
-        )
+        masker = shap.maskers.Independent(codes[: len(others)], max_samples=len(others))
+        masker.supports_delta_masking = False  # would be compiled for seconds, to save moments
+        explainer = shap.PermutationExplainer(incidence, masker, seed=int(rng.integers(2**31)))
         evaluations = n_permutations * (2 * codes.shape[1] + 1)
         explained = explainer(codes[len(others) :], max_evals=evaluations, silent=True)
     table = pd.DataFrame(explained.values, index=frame.index, columns=frame.columns)
