@@ -5,7 +5,12 @@ import pytest
 
 from survtrace import DataError
 from survtrace.tables.covariates.covariate import Covariate
-from survtrace.tables.covariates.values import checked_numbers, numbers_in_text, text_of
+from survtrace.tables.covariates.values import (
+    checked_numbers,
+    numbers_in_text,
+    read_levels,
+    text_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -47,3 +52,26 @@ def test_of_a_long_text_that_is_no_number_the_first_40_letters_are_shown():
 def test_a_whole_number_too_long_to_write_is_a_level_of_its_own():
     assert text_of(2**4096 - 1) == str(2**4096 - 1)
     assert text_of(2**4096) == hex(2**4096)
+
+
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [
+        ("Never", "Never"),
+        (" never ", "Never"),
+        ("EX  SMOKER", "ex smoker"),
+        ("a", "a"),
+        ("A ", "A"),
+        ("BB", "Bb"),  # the first of those it can be
+        ("pipe", "pipe"),
+        (" ", None),
+        ("Unknown ", None),
+        (None, None),
+    ],
+)
+def test_a_text_is_the_level_it_equals_but_for_case_and_spaces(text, level):
+    levels = ("Never", "ex smoker", "a", "A", "Bb", "bB")
+    smoker = Covariate("smoker", "categorical", missing=(" UNKNOWN",), levels=levels)
+    found = read_levels(np.array([0, -1]), [float("nan") if text is None else text], smoker)
+    assert found.text == ([] if level is None else [level])
+    assert found.codes.tolist() == [-1 if level is None else 0, -1]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from survtrace import DataError
-from survtrace.tables.outcome.outcome_columns import checked_durations, duration_numbers
+from survtrace.tables.outcome.outcome_columns import as_ids, checked_durations, duration_numbers
 
 
 def test_durations_whose_squares_and_ratios_are_finite_are_taken():
@@ -28,3 +28,10 @@ def test_several_units_of_durations_are_shown():
     durations = np.array(["1 year", "2 months", "3 months"], dtype=object)
     with pytest.raises(DataError, match=r"the column holds units \['year', 'months'\]"):
         duration_numbers(durations)
+
+
+@pytest.mark.parametrize("ids", [[("a", 1), ("a", 2)], ((1, 2), 3, (4, 5))], ids=repr)
+def test_an_id_that_is_a_tuple_stays_one(ids):
+    found = as_ids(ids)
+    assert found.shape == (len(ids),)
+    assert found.tolist() == list(ids)

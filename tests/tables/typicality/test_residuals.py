@@ -5,7 +5,12 @@ import pytest
 
 from survtrace.tables.covariates.covariate import Covariate
 from survtrace.tables.covariates.encoding import Categories, Encoded, Encoding, Scale
-from survtrace.tables.typicality.residuals import _choose_dimensions, _shrunk_inverse
+from survtrace.tables.typicality.normal_scores import Scores
+from survtrace.tables.typicality.residuals import (
+    _choose_dimensions,
+    _shrunk_inverse,
+    learn_residuals,
+)
 
 NUMBER = Scale(0.0, 1.0, -2.0, 0.0, 2.0)
 
@@ -66,3 +71,42 @@ def test_a_correlation_is_shrunk_by_its_variance_over_its_square(correlation, n_
 def test_copies_have_an_inverse_all_the_same():
     found = _shrunk_inverse(np.ones((2, 2)), np.full((2, 2), 1e9))
     assert np.linalg.eigvalsh(found) == pytest.approx([1 / 1.999, 1000])
+
+
+@pytest.mark.parametrize(("share", "scale"), [(0.05, 0.3), (0.3, np.sqrt(0.3 * 0.7))])
+def test_an_indicator_alone_is_its_own_residual_on_a_scale_that_is_never_small(share, scale):
+    n = round(100 * share)
+    levels = np.repeat([[2], [3]], [100 - n, n], axis=0).astype(np.int32)
+    encoding = Encoding((Covariate("x", "categorical"),), (Categories(("a", "b")),))
+    encoded, nothing = Encoded(levels, np.ones((100, 1), np.float32)), np.full((100, 1), np.nan)
+    scores = Scores(nothing, nothing, levels.astype(np.int64))
+    learned = learn_residuals(encoding, encoded, scores)
+    assert learned.scale == pytest.approx([scale])
+    assert learned.precision == pytest.approx(np.ones((1, 1)))
+    found = learned.read(encoding, encoded, scores)[:, 0]
+    np.testing.assert_allclose(found, ((levels[:, 0] == 3) - share) / scale)
+
+
+def test_numbers_go_together_as_in_those_who_have_both():
+    rng = np.random.default_rng(0)
+    normal = rng.normal(size=(50, 2)) @ [[1.0, 0.6], [0.0, 0.8]]
+    normal[:10, 0], normal[40:, 1] = np.nan, np.nan
+    encoding = Encoding((Covariate("x", "numerical"), Covariate("y", "numerical")), (NUMBER,) * 2)
+    encoded = Encoded(np.ones((50, 2), np.int32), np.ones((50, 2), np.float32))
+    scores = Scores(normal, np.abs(normal), np.zeros((50, 2), np.int64))
+    learned = learn_residuals(encoding, encoded, scores)
+    scale = np.sqrt(np.nanmean(normal**2, axis=0))
+    np.testing.assert_allclose(learned.scale, scale)
+    both = normal[10:40] / scale
+    correlation = np.mean(both[:, 0] * both[:, 1])
+    variance = (1 - correlation**2) ** 2 / 30
+    kept = correlation - variance / correlation
+    np.testing.assert_allclose(np.linalg.inv(learned.precision), [[1, kept], [kept, 1]])
+    found = learned.read(encoding, encoded, scores)
+    expected = (both[:, 0] - kept * both[:, 1]) / np.sqrt(1 - kept**2)
+    np.testing.assert_allclose(found[10:40, 0], expected)
+    assert (found[:10, 0] == 0).all()
+    assert (found[40:, 1] == 0).all()
+    # What is missing is put where the other suggests: it adds nothing to how far that one lies.
+    alone = normal[:10, 1] / scale[1] * np.sqrt(1 - kept**2)
+    np.testing.assert_allclose(found[:10, 1], alone)
