@@ -235,3 +235,32 @@ def test_a_subject_with_a_number_is_named_by_it():
 def test_a_column_that_outcomes_lack_is_missed_there(role):
     with pytest.raises(DataError, match=rf"outcomes must have the column 'no'.*{role}='\.\.\.'"):
         to_start_stop(VISITS, OUTCOMES, **{role: "no"})
+
+
+@pytest.mark.parametrize(
+    ("event", "label"), [([1, 2], 0), ([True, True], False), (["dead", "relapse"], "censored")]
+)
+def test_rows_that_go_on_are_censored_though_nobody_is_at_the_end(event, label):
+    rows = to_start_stop(VISITS, OUTCOMES.assign(event=event), censored=[])
+    assert rows["event"].tolist() == [label, event[0], label, label, event[1]]
+    assert [type(each) for each in rows["event"].tolist()] == [type(event[0])] * 5
+
+
+def test_of_visits_without_an_outcome_the_first_is_named():
+    visits = VISITS.assign(id=["a", "c", "a", "b", "d"])
+    with pytest.raises(DataError, match=r"2 of 5 are not \(first: row 1, id 'c'; an id of outcome"):
+        to_start_stop(visits, OUTCOMES)
+
+
+def test_the_values_of_many_subjects_are_their_own():
+    """Each subject has a first visit at 0 and others at times that it shares with nobody."""
+    n = 20
+    visits = pd.DataFrame({"id": np.tile(np.arange(n), 3)})
+    visits["time"] = [*np.zeros(n), *(5 - np.arange(n) / n), *(6 + np.arange(n) / n)]
+    visits["x"] = np.arange(3 * n)
+    outcomes = pd.DataFrame({"id": np.arange(n)[::-1], "duration": 9.0, "event": 1})
+    rows = to_start_stop(visits, outcomes)
+    assert rows["id"].tolist() == np.repeat(outcomes["id"], 3).tolist()
+    expected = [j * n + k for k in range(n)[::-1] for j in range(3)]
+    assert rows["x"].tolist() == expected
+    assert rows["entry"].tolist() == visits["time"][expected].tolist()

@@ -8,6 +8,7 @@ import pytest
 from survtrace import DataError, DataWarning
 from survtrace.tables.covariates.covariates import infer_covariates, open_table
 from survtrace.tables.covariates.encoding import Encoding, learn_encoding
+from survtrace.tables.tasks import one_by_one
 
 X = pd.DataFrame({"age": [40.0, 60.0, np.nan], "sex": ["m", "f", None], "fit": [True, False, True]})
 
@@ -151,3 +152,28 @@ def test_a_value_far_beyond_the_training_rows_is_refused_by_name_and_row():
     tiny = learn({"a": [1e-100, 3e-100], "b": [1.0, 2.0]})
     with pytest.raises(DataError, match="1 of 1 values more than"):
         tiny.encode(open_table({"a": [1e19], "b": [1.0]}))
+
+
+@pytest.mark.parametrize("names", [["age"], ["age", "sex"], ["age", "sex", "fit"]], ids=len)
+def test_the_design_has_a_column_for_each_row_of_the_embedding_table(names):
+    encoding = learn(X[names])
+    encoded = encoding.encode(open_table(X[names]))
+    n_rows = int(encoding.first_rows[-1])
+    expected = np.zeros((len(X), n_rows))
+    for subject, (rows, values) in enumerate(zip(*encoded, strict=True)):
+        expected[subject, rows] = values
+    np.testing.assert_array_equal(encoded.design(n_rows).toarray(), expected)
+
+
+@pytest.mark.parametrize(("n", "n_runs"), [(3, 0), (16_384, 0), (16_385, 2)])
+def test_threads_get_the_columns_and_the_rows_of_large_tables_only(n, n_runs):
+    runs = []
+
+    def run(task, n_tasks):
+        runs.append(n_tasks)
+        one_by_one(task, n_tasks)
+
+    encoding, table = learn({"age": [40.0, 60.0]}), open_table({"age": np.arange(n) * 1.0})
+    encoded = encoding.encode(table, run=run)
+    np.testing.assert_allclose(encoded.values[:, 0], (np.arange(n) - 50) / 10)
+    assert runs == [1, 2][:n_runs]  # one column; two blocks of rows

@@ -9,7 +9,12 @@ import pytest
 from survtrace import DataWarning
 from survtrace.tables.covariates.covariates import infer_covariates, open_table
 from survtrace.tables.covariates.encoding import Encoded, learn_encoding
-from survtrace.tables.covariates.ranges import innermost_bounds, warn_of_far_values
+from survtrace.tables.covariates.ranges import (
+    Bounds,
+    innermost_bounds,
+    is_any_outside,
+    warn_of_far_values,
+)
 
 DRAWS = {
     "normal": lambda rng, n: rng.normal(60, 10, n),
@@ -74,3 +79,29 @@ def test_a_value_at_the_bound_is_not_outside():
         warn_of_far_values(encoding, Encoded(rows, values))
         with pytest.warns(DataWarning, match="for 100 of 100 subject"):
             warn_of_far_values(encoding, Encoded(rows, values + np.float32(outwards)))
+
+
+def test_values_a_two_thousandth_of_the_range_outside_are_outside_in_a_large_table():
+    encoding = learned("normal")
+    [scale] = encoding.columns
+    step = (scale.high - scale.low) / 2000
+    judge(encoding, np.repeat([scale.low, scale.high], 100))
+    for value in (scale.low - step, scale.high + step):
+        with pytest.warns(DataWarning, match="for 100 of 100 subject"):
+            judge(encoding, np.full(100, value))
+
+
+@pytest.mark.parametrize(
+    ("value", "n", "outside"),
+    [(2.0, 1, False), (-3.0, 1, False), (2.5, 1, True), (-3.5, 1, True), (0.0, 64, False)],
+)
+def test_few_rows_are_looked_at_before_they_are_counted(value, n, outside):
+    bounds = Bounds(np.array([0]), np.array([-3.0]), np.array([2.0]))
+    rows, values = np.ones((n, 1), np.int32), np.full((n, 1), value, np.float32)
+    assert is_any_outside(Encoded(rows, values), bounds) == outside
+
+
+def test_many_rows_are_counted_at_once():
+    bounds = Bounds(np.array([0]), np.array([-3.0]), np.array([2.0]))
+    many = Encoded(np.ones((65, 1), np.int32), np.zeros((65, 1), np.float32))
+    assert is_any_outside(many, bounds)

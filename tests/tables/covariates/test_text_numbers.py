@@ -116,3 +116,20 @@ def test_marks_of_missing_values_are_missing_in_any_case():
     assert read.missing.tolist() == [True, True, True, True, False, False]
     assert read.numbers[4:].tolist() == [3, 4]
     assert not read.unreadable.any()
+
+
+@pytest.mark.parametrize(
+    ("texts", "n_read"),
+    [
+        (["1 foo", "2 foo", "3", "4"], 4),  # half of the numbers
+        (["1 foo", "2", "3"], 2),
+        (["3a", "4a"], 2),  # all of them
+        (["3a", "4a", "5"], 1),
+        (["1 mg", "2", "3"], 3),  # a usual unit
+    ],
+    ids=str,
+)
+def test_an_unusual_word_is_a_unit_if_half_of_the_numbers_have_it_and_a_letter_if_all(
+    texts, n_read
+):
+    assert np.isfinite(parse_numbers(texts).numbers).sum() == n_read

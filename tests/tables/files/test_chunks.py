@@ -125,3 +125,13 @@ def test_without_pyarrow_the_way_out_is_named(tmp_path, monkeypatch):
         list(read_chunks(tmp_path / "t.parquet", ["age"]))
     with pytest.raises(DataError, match=r"pip install 'survtrace\[parquet\]'"):
         write(tmp_path / "new.parquet", [TABLE])
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".feather"])
+def test_the_first_piece_decides_the_types_of_all(tmp_path, ending):
+    whole = pd.DataFrame({"note": ["a", None, None], "n": [1.5, 2.0, np.nan]}, dtype=object)
+    write(tmp_path / f"t{ending}", [whole[:1], whole[1:2], whole[2:]])
+    found = read_table(tmp_path / f"t{ending}")
+    assert found["note"].tolist()[0] == "a"
+    assert found["note"].isna().tolist() == [False, True, True]
+    np.testing.assert_array_equal(found["n"], [1.5, 2.0, np.nan])

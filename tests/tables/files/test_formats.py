@@ -206,3 +206,12 @@ def test_the_separator_is_the_one_by_which_all_rows_are_alike(tmp_path):
     notes = [f"a, b, {row};{row}" for row in range(7)] + ["none;8", "none;9"]
     (tmp_path / "t.csv").write_text("\n".join(["note, also, more;months", *notes]) + "\n")
     assert list(read_table(tmp_path / "t.csv")) == ["note, also, more", "months"]
+
+
+def test_letters_of_another_encoding_than_was_said_are_refused(tmp_path):
+    TABLE.assign(sex="m\xe4nnlich").to_csv(tmp_path / "t.csv", index=False, encoding="latin-1")
+    with pytest.raises(
+        DataError, match=r"some letters are not utf-8\. .*encoding='cp1252'"
+    ) as caught:
+        read_table(tmp_path / "t.csv", Reading(encoding="utf-8"))
+    assert caught.value.in_command.endswith("Say how it is encoded: --encoding cp1252.")

@@ -89,3 +89,49 @@ def test_a_table_that_is_counted_differently_is_refused_and_nothing_is_left(tmp_
 def test_standard_input_cannot_be_split(tmp_path):
     with pytest.raises(DataError, match="standard input cannot be split"):
         copy_rows("-", {tmp_path / "new.csv": np.array([True])})
+
+
+def test_the_seed_is_0_unless_said():
+    np.testing.assert_array_equal(draw_held_out(100, 0.25), draw_held_out(100, 0.25, seed=0))
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_a_missing_label_is_a_label_like_any_other(missing):
+    labels = np.array(["0", "1", "not known"] * 40, dtype=object)
+    expected = draw_held_out(120, 0.25, labels=labels)
+    labels[labels == "not known"] = missing
+    np.testing.assert_array_equal(draw_held_out(120, 0.25, labels=labels), expected)
+
+
+def test_a_subject_counts_by_the_label_of_its_last_row():
+    """Of 40 subjects, 20 have an event, all of them in their last row."""
+    subjects = np.repeat(np.arange(40), 2)
+    labels = np.where(np.arange(80) % 4 == 3, "1", "0")
+    held_out = draw_held_out(80, 0.25, labels=labels, subjects=subjects)
+    assert held_out[labels == "1"].sum() == 5
+    assert held_out.sum() == 20
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        '1,"say ""a"", b\nand c",2\n3,d,4\n',
+        '1,"a ""\nb",2\n3,d,4\n',
+        '1,"",2\n3,"""",4\n5,"""\n",6\n',
+        '1,a "quoted" b,2\n3,5" pipe,4\n',
+        '1,"a"b,"c\nd"\n3,"e",4\n',
+        '"1","a","2"\n\n"3","b\n\nc","4"',
+        " \t \n1,a,2\n\r\n3,b,4\n",
+    ],
+    ids=repr,
+)
+def test_a_text_has_the_rows_that_pandas_reads(tmp_path, rows):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"id,note,n\n" + rows.encode())
+    frame = pd.read_csv(path)
+    assert read_verbatim(path, []) == (len(frame), {})
+    for row in range(len(frame)):
+        out = tmp_path / f"{row}.csv"
+        copy_rows(path, {out: np.arange(len(frame)) == row})
+        found = pd.read_csv(out, dtype=str, keep_default_na=False).iloc[0].tolist()
+        assert found == pd.read_csv(path, dtype=str, keep_default_na=False).iloc[row].tolist()

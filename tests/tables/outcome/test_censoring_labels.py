@@ -159,3 +159,9 @@ def test_a_number_far_above_other_causes_may_mean_not_known(code):
     with pytest.warns(DataWarning, match=rf"{code} \(2 subjects\) is a cause, but such a number"):
         assert read_meaning(labels) == Meaning((1, 2, code), (0,))
     read_meaning(counts(_0=5, _1=4, _2=3) | counts(**{f"_{code - 2}": 2}))
+
+
+@pytest.mark.parametrize("censored", [{"alive": 0}, [["alive"]], ["alive", {0}]], ids=repr)
+def test_a_label_is_a_number_or_a_text(censored):
+    with pytest.raises(DataError, match=r"censored must be a label of .*censored=\['alive'\]"):
+        read_meaning(counts(alive=4, ill=3), censored)

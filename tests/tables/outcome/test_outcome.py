@@ -416,3 +416,9 @@ def test_columns_whose_row_labels_differ_are_refused_not_paired_by_position():
     y = {"event": pd.Series([0, 1]), "duration": pd.Series([1.0, 2.0], index=[1, 0])}
     with pytest.raises(DataError, match="of y must have the same row labels; those of 'duration'"):
         read_outcome(y)
+
+
+def test_where_nobody_has_a_positive_duration_events_are_shifted_to_a_half():
+    y = {"event": [1, 2], "duration": [0.0, 0.0]}
+    assert read_outcome(y, zero_duration="shift", censored=[]).duration.tolist() == [0.5, 0.5]
+    assert read_outcome(y, zero_duration=0.25, censored=[]).duration.tolist() == [0.25, 0.25]

@@ -166,3 +166,11 @@ def test_the_follow_up_of_a_subject_is_that_of_nearly_all_of_them():
     entry = np.linspace(40, 80, 101)
     y = Outcome(entry + follow_up, np.ones(101, dtype=np.int64), (1,), entry=entry)
     assert follow_ups_in(y, span=960.0) == 10.0
+
+
+@pytest.mark.parametrize(("n_events", "n_intervals"), [(60, 4), (119, 5), (120, 6), (2000, 20)])
+def test_each_interval_of_a_longer_grid_has_20_events(n_events, n_intervals):
+    """Of the 4 asked for and the 20 that a follow-up of 10 makes of them, in 50 years."""
+    entry = np.linspace(40, 80, n_events)
+    by_age = Outcome(entry + 10, np.ones(n_events, dtype=np.int64), (1,), entry=entry)
+    assert len(quantile_cuts(by_age, 4)) - 1 == n_intervals

@@ -2,9 +2,14 @@
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import expon, genpareto, norm
 
-from survtrace.tables.typicality.normal_scores import NormalScores, level_rarity, number_curve
+from survtrace.tables.typicality.normal_scores import (
+    NormalScores,
+    _tail,
+    level_rarity,
+    number_curve,
+)
 
 
 def test_a_level_is_as_far_out_as_a_number_so_rarely_reached():
@@ -45,3 +50,44 @@ def test_the_median_scores_0_also_where_the_density_jumps():
 def test_there_are_bins_for_all_numbers_and_for_all_levels(n_edges, n_bins):
     nothing, edges = np.empty(0), np.linspace(-2, 2, n_edges)
     assert NormalScores(nothing, nothing, nothing, nothing.astype(int), edges).n_bins == n_bins
+
+
+@pytest.mark.parametrize("values", [[], [3.0], [3.0] * 50], ids=len)
+def test_of_numbers_that_are_all_the_same_none_is_unusual(values):
+    found = np.interp([-1e9, 3.0, 1e9], *number_curve(np.array(values)))
+    assert found.tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "excess",
+    [[1.0, 1.0, 1.0, 9.0], [1.0] * 20 + [30.0] * 2, [0.0, 2.0]],
+    ids=["heavy", "heavier", "exponential"],
+)
+def test_a_tail_is_the_pareto_distribution_with_mean_and_variance_of_the_excesses(excess):
+    """A third of the subjects, and of one more, has an excess: a chance is three times its own."""
+    excess = np.array(excess)
+    n = 3 * len(excess) - 1
+    knots, chances = _tail(excess, n, 0.0)
+    shape = (1 - excess.mean() ** 2 / excess.var()) / 2
+    tail = genpareto(shape, scale=excess.mean() * (1 - shape))
+    assert tail.stats("mv") == pytest.approx((excess.mean(), excess.var()))
+    np.testing.assert_allclose(knots, tail.isf(chances * 3), atol=1e-12)
+    assert chances == pytest.approx(10.0 ** -np.arange(1, 12.5, 0.5))
+
+
+def test_a_tail_has_no_end_though_the_excesses_are_much_alike():
+    knots, chances = _tail(np.array([4.0, 5.0]), 999, 0.0)
+    np.testing.assert_allclose(knots, expon(scale=4.5).isf(chances * 500))
+
+
+@pytest.mark.parametrize("excess", [[], [7.0], [0.1, 0.1]], ids=["nobody", "one", "hardly"])
+def test_a_tail_of_which_little_is_known_is_short_and_exponential(excess):
+    knots, chances = _tail(np.array(excess), 99, 2.0)
+    np.testing.assert_allclose(knots, expon(scale=2.0).isf(chances * 100 / max(len(excess), 1)))
+    assert chances.max() < 0.7 * max(len(excess), 1) / 100
+
+
+def test_a_tail_begins_well_below_the_chance_of_what_lies_before_it():
+    """Of 14 in 99 the share is 0.14, of which 70 % are less than one in ten; of 15 they are not."""
+    assert _tail(np.ones(14), 99, 1.0)[1].max() == pytest.approx(10**-1.5)
+    assert _tail(np.ones(15), 99, 1.0)[1].max() == pytest.approx(0.1)

@@ -6,13 +6,10 @@ import pytest
 
 from survtrace.errors import DataWarning
 from survtrace.tables.covariates.covariates import infer_covariates, open_table
-from survtrace.tables.covariates.encoding import Encoded, learn_encoding
-from survtrace.tables.typicality.typicality import (
-    FEWEST_SUBJECTS,
-    UNLIKE,
-    Typicality,
-    _first_largest,
-)
+from survtrace.tables.covariates.encoding import Encoded, Encoding, learn_encoding
+from survtrace.tables.typicality.pair_tables import PairTables
+from survtrace.tables.typicality.residuals import Residuals
+from survtrace.tables.typicality.typicality import UNLIKE, Typicality, _first_largest
 
 pytestmark = pytest.mark.filterwarnings("ignore:some columns carry no information")
 
@@ -154,8 +151,8 @@ def test_any_table_has_shares_between_0_and_1(frame):
 
 
 def test_too_few_patients_tell_nothing():
-    assert learn(draw(FEWEST_SUBJECTS - 1, seed=0)) is None
-    assert learn(draw(FEWEST_SUBJECTS, seed=0)) is not None
+    assert learn(draw(19, seed=0)) is None
+    assert learn(draw(20, seed=0)) is not None
 
 
 def test_one_subject_alone_gets_the_number_it_gets_among_others(usual):
@@ -190,3 +187,28 @@ def test_of_reasons_that_are_equal_but_for_rounding_the_first_is_named():
     assert _first_largest(np.array([0.5, 7.0, 7.0 + 1e-9, 7.0 - 1e-9])) == 1
     assert _first_largest(np.array([-np.inf, -np.inf])) == 0
     assert _first_largest(np.array([6.9, 7.0])) == 1
+
+
+def made_of(n_columns=0, columns=(), pairs=(), precision=()):
+    """What was learned of so many covariates, as far as it decides which are named."""
+    column, precision = np.array(columns, dtype=int), np.array(precision, dtype=float)
+    residuals = Residuals(column, column, 0.0 * column, 1.0 + column, precision)
+    encoding = Encoding((), (None,) * n_columns)
+    tables = PairTables(np.array(pairs).reshape(-1, 2), np.empty(0))
+    return Typicality(encoding, None, tables, residuals, np.empty(0), 0)
+
+
+@pytest.mark.parametrize(("pull", "named"), [(0.6, [0, 1]), (0.4, [0]), (-5.0, [0])])
+def test_another_covariate_is_named_if_it_has_a_quarter_of_a_residual(pull, named):
+    """It is 1, and 2 times the root of the precision; another level of the same has no part."""
+    usual = made_of(columns=[0, 0, 1], precision=[[4, -2, -1], [-2, 4, 0], [-1, 0, 4]])
+    residuals, values = np.array([1.0, 0.0, 0.5]), np.array([1.0, -9.0, -pull])
+    assert usual._least_expected(residuals, values) == named
+    assert usual._least_expected(-residuals, -values) == named
+
+
+def test_of_all_pairs_the_worst_of_the_covariate_that_has_most_surprise_is_named():
+    """The second has 2 + 3; the pair with 4 has no part in that."""
+    usual = made_of(n_columns=5, pairs=[[0, 1], [1, 2], [3, 4]])
+    assert usual._worst_of_all_pairs(np.array([2.0, 3.0, 4.0])) == [1, 2]
+    assert usual._worst_of_all_pairs(np.array([2.0, 1.0, 4.0])) == [3, 4]

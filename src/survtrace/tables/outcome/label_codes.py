@@ -65,7 +65,7 @@ def _seen(bad: NDArray[np.bool_], events: Any, first_row: int) -> str:
 
 
 def _refuse_invalid(codes: NDArray[Any], raw: list[Any], labels: list[Any], first_row: int) -> None:
-    missing = np.array([label is None for label in labels], dtype=bool)
+    missing = np.array([label is None for label in labels])
     valid = [isinstance(label, str) or (isinstance(label, int) and label >= 0) for label in labels]
     bad = (missing if missing.any() else ~np.array(valid, dtype=bool))[codes]
     if not bad.any():
@@ -89,9 +89,9 @@ def _refuse_invalid(codes: NDArray[Any], raw: list[Any], labels: list[Any], firs
 def count_labels(
     codes: NDArray[np.int64], labels: Sequence[Any], duration: NDArray[np.float64]
 ) -> LabelCounts:
-    """Count the subjects of each label, and how long they were followed."""
-    n = np.bincount(codes, minlength=len(labels))
-    total = np.bincount(codes, weights=duration, minlength=len(labels))
+    """Count the subjects of each label, who are one at least, and how long they were followed."""
+    n = np.bincount(codes)
+    total = np.bincount(codes, weights=duration)
     shortest, longest = np.full(len(labels), np.inf), np.full(len(labels), -np.inf)
     np.minimum.at(shortest, codes, duration)
     np.maximum.at(longest, codes, duration)

@@ -15,7 +15,6 @@ MOST_KNOTS = 33  # of the middle of a number's distribution
 SUBJECTS_PER_KNOT = 10  # a knot is a quantile: with fewer subjects it would be a subject's value
 # Chances at which the knots beyond the outermost quantiles lie, where there are no values left.
 TAIL_CHANCES = 10.0 ** -np.arange(1, 12.5, 0.5)
-HEAVIEST = 0.5  # shape of a tail; heavier ones have no variance to estimate it by
 SHORTEST_TAIL = 0.05  # mean excess of a tail, in distances between the outermost quantiles
 MOST_LEVELS = 12  # that have a bin of their own; all others share one
 NO_BIN = -1  # what is missing or unseen has none
@@ -171,7 +170,7 @@ def _tail(excess: Array, n: int, shortest: float) -> tuple[Array, Array]:
     chance = max(len(excess), 1) / (n + 1)
     mean, variance = (excess.mean(), excess.var()) if len(excess) > 1 else (0.0, 0.0)
     square = mean**2 / variance if variance > 0 else 1.0
-    shape = float(np.clip((1 - square) / 2, 0.0, HEAVIEST))
+    shape = float(max((1 - square) / 2, 0.0))  # below 1/2, from where on there is no variance
     scale = max(mean * (1 - shape), shortest)
     chances = TAIL_CHANCES[0.7 * chance > TAIL_CHANCES]
     if shape < 1e-6:

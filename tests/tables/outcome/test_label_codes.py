@@ -1,0 +1,45 @@
+"""Labels of an event column are coded, or refused with a way out."""
+
+import numpy as np
+import pytest
+
+from survtrace import DataError
+from survtrace.errors import Answer
+from survtrace.tables.outcome.censoring_labels import Followed
+from survtrace.tables.outcome.label_codes import checked_labels, count_labels
+
+
+def test_equal_labels_have_one_code_in_order_of_appearance():
+    events = np.array(["b", 1, 1.0, "1", "b", True], dtype=object)
+    codes, labels = checked_labels(events, None, 0)
+    assert (codes.tolist(), labels) == ([0, 1, 1, 1, 0, 1], ["b", 1])
+
+
+@pytest.mark.parametrize(
+    ("events", "options"),
+    [
+        (["", "a", "b"], ("--censored", "empty")),
+        (["a", "0", None, "alive"], ("--censored", "empty", "--censored", "0")),
+    ],
+    ids=str,
+)
+def test_what_is_missing_can_be_answered_by_options(events, options):
+    with pytest.raises(DataError, match="if nothing happened to them, pass censored=") as caught:
+        checked_labels(np.array(events, dtype=object), None, 0)
+    [answer] = caught.value.answers
+    assert answer == Answer("if nothing happened to subjects without an event", answer.options)
+    assert answer.options[: len(options)] == options
+    codes, labels = checked_labels(np.array(events, dtype=object), ["empty"], 0)
+    assert len(codes) == len(events)
+    assert "empty" in labels
+
+
+def test_nobody_has_no_labels():
+    codes, labels = checked_labels(np.empty(0, dtype=object), None, 0)
+    assert (len(codes), labels) == (0, [])
+    assert count_labels(codes, labels, np.empty(0)) == {}
+
+
+def test_the_subjects_of_each_label_are_counted_with_their_follow_up():
+    counts = count_labels(np.array([1, 0, 1]), ["a", 0], np.array([3.0, 5.0, 4.0]))
+    assert counts == {"a": Followed(1, 5.0, 5.0, 5.0), 0: Followed(2, 7.0, 3.0, 4.0)}
