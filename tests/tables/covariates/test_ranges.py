@@ -105,3 +105,17 @@ def test_many_rows_are_counted_at_once():
     bounds = Bounds(np.array([0]), np.array([-3.0]), np.array([2.0]))
     many = Encoded(np.ones((65, 1), np.int32), np.zeros((65, 1), np.float32))
     assert is_any_outside(many, bounds)
+
+
+@pytest.mark.parametrize("n", [1, 100, 20_000])
+def test_of_several_covariates_those_far_out_are_named(n):
+    draws = {
+        name: DRAWS["normal"](np.random.default_rng(seed), 1000)
+        for seed, name in [(0, "a"), (1, "b")]
+    }
+    table = open_table(pd.DataFrame(draws))
+    encoding = learn_encoding(table, infer_covariates(table))
+    for far, near in (("a", "b"), ("b", "a")):
+        encoded = encoding.encode(open_table({near: np.full(n, 60.0), far: np.full(n, 600.0)}))
+        with pytest.warns(DataWarning, match=rf"^{far}[^;]* for {n:,} of {n:,} subject\(s\): near"):
+            warn_of_far_values(encoding, encoded)

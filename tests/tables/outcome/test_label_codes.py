@@ -43,3 +43,11 @@ def test_nobody_has_no_labels():
 def test_the_subjects_of_each_label_are_counted_with_their_follow_up():
     counts = count_labels(np.array([1, 0, 1]), ["a", 0], np.array([3.0, 5.0, 4.0]))
     assert counts == {"a": Followed(1, 5.0, 5.0, 5.0), 0: Followed(2, 7.0, 3.0, 4.0)}
+
+
+def test_of_events_that_are_lists_the_first_is_named():
+    events = np.array([0, [1], "a", {2}], dtype=object)
+    with pytest.raises(
+        DataError, match=r"2 of 4 are not \(first: row 6, \[1\]\)\. Drop or correct"
+    ):
+        checked_labels(events, None, 5)

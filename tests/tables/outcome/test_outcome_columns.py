@@ -2,7 +2,12 @@ import numpy as np
 import pytest
 
 from survtrace import DataError
-from survtrace.tables.outcome.outcome_columns import as_ids, checked_durations, duration_numbers
+from survtrace.tables.outcome.outcome_columns import (
+    as_ids,
+    checked_durations,
+    columns_by_name,
+    duration_numbers,
+)
 
 
 def test_durations_whose_squares_and_ratios_are_finite_are_taken():
@@ -35,3 +40,8 @@ def test_an_id_that_is_a_tuple_stays_one(ids):
     found = as_ids(ids)
     assert found.shape == (len(ids),)
     assert found.tolist() == list(ids)
+
+
+def test_ids_of_a_mapping_may_be_tuples():
+    y = {"event": [0, 1], "duration": [1.0, 2.0], "id": [("a", 1), ("a", 2)]}
+    assert columns_by_name(y).id.tolist() == y["id"]

@@ -91,3 +91,12 @@ def test_a_tail_begins_well_below_the_chance_of_what_lies_before_it():
     """Of 14 in 99 the share is 0.14, of which 70 % are less than one in ten; of 15 they are not."""
     assert _tail(np.ones(14), 99, 1.0)[1].max() == pytest.approx(10**-1.5)
     assert _tail(np.ones(15), 99, 1.0)[1].max() == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(("n", "n_tail"), [(3, 1), (20, 5), (36, 9), (100, 10), (1000, 20)])
+def test_a_tail_has_a_fiftieth_and_ten_subjects_but_no_more_than_a_quarter(n, n_tail):
+    """Where it begins, the score is that of the middle of the step there."""
+    knots, scores = number_curve(np.arange(float(n)))
+    for value in {n_tail, n - 1 - n_tail}:
+        [place] = np.flatnonzero(knots == value)
+        assert scores[place] == pytest.approx(norm.ppf((value + 0.5) / n))
