@@ -55,9 +55,9 @@ def map_spans(spans: list[range], workers: Workers, work: Any, *arguments: Any) 
     ``arguments``, once in each process. Warnings of a process are given here, each once.
     """
     if isinstance(work, type):
-        answers = by_actors(spans, workers, work, *arguments)
+        answers = _by_actors(spans, workers, work, *arguments)
     else:
-        answers = by_tasks(spans, workers.n_workers, work)
+        answers = _by_tasks(spans, workers, work)
     warned = set[str]()
     for answer in answers:
         result, messages = pickle.loads(answer)
@@ -71,24 +71,25 @@ def map_spans(spans: list[range], workers: Workers, work: Any, *arguments: Any) 
         yield result
 
 
-def by_tasks(spans: list[range], n_workers: int, work: Any) -> Iterator[bytes]:
+def _by_tasks(spans: list[range], workers: Workers, work: Any) -> Iterator[bytes]:
     """Do a function's work in processes that Ray keeps: the next call finds all imported."""
     import ray
 
-    task, worker = ray.remote(num_cpus=1)(Worker.__call__), ray.put(Worker(work))
-    rows = iter(as_rows(spans))
-    begun = deque(task.remote(worker, row) for row in islice(rows, 2 * n_workers))
+    task, worker = ray.remote(Worker.__call__), ray.put(Worker(work))
+    task = task.options(num_cpus=workers.cpus, num_gpus=workers.gpus)
+    rows = iter(_as_rows(spans))
+    begun = deque(task.remote(worker, row) for row in islice(rows, 2 * workers.n_workers))
     while begun:
         yield ray.get(begun.popleft())["result"]
         begun.extend(task.remote(worker, row) for row in islice(rows, 1))
 
 
-def by_actors(spans: list[range], workers: Workers, work: Any, *arguments: Any) -> Iterator[bytes]:
+def _by_actors(spans: list[range], workers: Workers, work: Any, *arguments: Any) -> Iterator[bytes]:
     """Do the work of a class in processes of its own, which end with it."""
     from ray.data import ActorPoolStrategy, from_items
 
     with _in_order():
-        rows = from_items(as_rows(spans), override_num_blocks=len(spans)).map(
+        rows = from_items(_as_rows(spans), override_num_blocks=len(spans)).map(
             Worker,
             fn_constructor_args=(work, *arguments),
             compute=ActorPoolStrategy(size=min(workers.n_workers, len(spans))),
@@ -99,7 +100,7 @@ def by_actors(spans: list[range], workers: Workers, work: Any, *arguments: Any) 
             yield row["result"]
 
 
-def as_rows(spans: list[range]) -> list[dict[str, int]]:
+def _as_rows(spans: list[range]) -> list[dict[str, int]]:
     """Each span as a row of Ray's."""
     return [{"first": span.start, "last": span.stop} for span in spans]
 

@@ -97,17 +97,26 @@ class RequestGuard:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         head, held, path = dict(scope["headers"]), [0], scope["path"]
+        is_whole = False  # nothing is left to drain, which would wait for it in vain
+
+        async def receive_part() -> Message:
+            nonlocal is_whole
+            message = await receive()
+            is_whole = not message.get("more_body", False)
+            return message
+
         try:
             self._check_head(path, head)
             async with asyncio.timeout(self.limits.seconds):
-                body = await self._read(receive, held)
+                body = await self._read(receive_part, held)
             handler = self.direct.get((scope["method"], path))
             if handler is None:
                 await self.app(scope, _replay(body, receive), send)
                 return
             answer = await handler(body, head)
         except RefusedError as error:
-            await self._drain(head, receive)
+            if not is_whole:
+                await self._drain(head, receive)
             answer = refusal(error.status, str(error), error.headers)
         except TimeoutError:
             message = (
@@ -115,7 +124,8 @@ class RequestGuard:
             )
             answer = refusal(408, message, {"Connection": "close"})
         except SurvtraceError as error:
-            if isinstance(error, LimitError) and not isinstance(error, BusyError):
+            is_large = isinstance(error, LimitError) and not isinstance(error, BusyError)
+            if is_large and not is_whole:
                 await self._drain(head, receive)
             answer = refusal_of(error, path)
         finally:
