@@ -6,7 +6,7 @@ BIN := .venv/bin
 FAST := $(addprefix tests/,laws losses network metrics inspection inference/test_curves.py inference/test_predictor.py test_bad_input.py \
 	test_golden_fit.py test_naming.py test_persistence.py test_scikit_learn.py test_settings.py cli/commands/test_describe.py)
 
-.PHONY: demo check fast test oldest mutants coverage licences sbom lint format docs study benchmarks r-check r-score clean
+.PHONY: demo check fast test kernels oldest mutants coverage licences sbom lint format docs study benchmarks r-check r-score clean
 
 demo: .venv/.demo
 	$(BIN)/survtrace demo --out demo
@@ -25,6 +25,10 @@ test: .venv/.installed
 	@if $(BIN)/python -c "import sys, torch; sys.exit(not torch.cuda.is_available())"; \
 	then SURVTRACE_TEST_GPU=1 $(BIN)/pytest tests/test_cuda.py tests/ops tests/laws/test_cutting.py; \
 	else echo "no GPU here: its kernels were interpreted, tests/test_cuda.py was skipped"; fi
+
+# Both processes of `make test` would compile the kernels of a fresh checkout at once; here one does.
+kernels: .venv/.installed
+	$(BIN)/pytest -n 0 tests/training/test_kernels_on_and_off.py tests/portable/test_kernel.py
 
 oldest: .venv-oldest/.installed
 	.venv-oldest/bin/pytest -n 2 $(FAST)

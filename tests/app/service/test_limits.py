@@ -46,6 +46,17 @@ def test_a_too_long_answer_is_refused_before_it_is_computed(narrow):
     assert "5 subjects x 5 times x 2 states are 50" in answer.json()["detail"]
 
 
+def test_a_request_that_was_read_to_its_end_is_refused_without_waiting_for_more(
+    narrow, monkeypatch
+):
+    async def drain(*_):
+        raise AssertionError("waits for what will never come")
+
+    monkeypatch.setattr(RequestGuard, "_drain", drain)
+    assert narrow.post("/predict", json={"subjects": [{}] * 6}).status_code == 413
+    assert narrow.post("/score", content=b"age\n" + b"61\n" * 100).status_code == 413
+
+
 def test_a_too_large_request_is_refused_announced_or_not(narrow):
     def parts():
         for _ in range(30):
