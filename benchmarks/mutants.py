@@ -460,7 +460,9 @@ def write(
     rest = [mutant for number, mutant in enumerate(chosen) if number not in tried]
     rows += [row_of(mutant, "not run", "", reasons) for mutant in rest]
     if options.again:
-        rows = corrected(json.loads(options.again.read_text())["mutants"], rows, reasons)
+        before = json.loads(options.again.read_text())
+        options.seed = before["about"]["seed"]  # by which they were drawn
+        rows = corrected(before["mutants"], rows, reasons)
     rows.sort(key=lambda row: (row["module"], row["line"]))
     result = {
         "about": about(options),
