@@ -66,6 +66,7 @@ def test_options_are_compared_with_their_type():
         ("time_grid", [3, 1], "time_grid must rise"),
         ("categorical", ["weight"], "categorical must name columns of X"),
         ("categorical", "sex", "categorical must be a list"),
+        ("categorical", np.array(0), "categorical must be a list"),
     ],
     ids=str,
 )

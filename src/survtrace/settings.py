@@ -68,7 +68,8 @@ def _is_about(value: Any) -> bool:
 def _are_columns(value: Any) -> bool:
     if value is None or isinstance(value, str):  # a text is refused with words of its own
         return True
-    several = isinstance(value, list | tuple | set | frozenset | np.ndarray)
+    several = isinstance(value, list | tuple | set | frozenset)
+    several = several or (isinstance(value, np.ndarray) and value.ndim == 1)
     return several and all(isinstance(column, str | Integral) for column in value)
 
 
