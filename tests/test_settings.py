@@ -64,6 +64,7 @@ def test_options_are_compared_with_their_type():
         ("n_heads", 3, "width must be a multiple of n_heads; got width=4 and n_heads=3"),
         ("device", "gpu", "device must be 'auto', 'cpu' or 'cuda'; got 'gpu'"),
         ("time_grid", [3, 1], "time_grid must rise"),
+        ("time_grid", [[1.0], [2.0, 3.0]], "time_grid must"),
         ("categorical", ["weight"], "categorical must name columns of X"),
         ("categorical", "sex", "categorical must be a list"),
         ("categorical", np.array(0), "categorical must be a list"),

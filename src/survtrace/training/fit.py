@@ -28,7 +28,7 @@ from survtrace.network.assembly import Network, Shape
 from survtrace.settings import names_of_causes
 from survtrace.tables.covariates.encoding import Encoding
 from survtrace.tables.outcome.outcome import Outcome
-from survtrace.tables.outcome.time_grid import end_follow_up
+from survtrace.tables.outcome.time_grid import checked_cuts, end_follow_up
 from survtrace.tables.typicality.typicality import Typicality
 from survtrace.threads import threads
 from survtrace.training.checkpoint import Checkpoint
@@ -193,7 +193,7 @@ def expected_shape(settings: Any, source: Source) -> Shape | None:
         n_rows=n_tokens,
         n_tokens=n_tokens,
         n_causes=len(source.chunk.outcome.causes),
-        n_intervals=settings.n_intervals if grid is None else np.size(grid) - 1,
+        n_intervals=settings.n_intervals if grid is None else len(checked_cuts(grid)) - 1,
         silent_rows=(),
     )
 

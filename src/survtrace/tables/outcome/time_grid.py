@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataError, DataWarning, SettingError, warn
+from survtrace.errors import DataError, DataWarning, SettingError, short, warn
 from survtrace.tables.covariates.real_numbers import real_numbers
 from survtrace.tables.outcome.outcome import Outcome
 
@@ -131,7 +131,7 @@ def checked_cuts(time_grid: ArrayLike) -> NDArray[np.float64]:
     if len(cuts) < 2 or not np.isfinite(cuts).all() or cuts[0] != 0 or (np.diff(cuts) <= 0).any():
         raise SettingError(
             "time_grid must rise strictly from 0 through at least one more finite time; "
-            f"got {np.asarray(time_grid).tolist()}."
+            f"got {short(time_grid)}."
         )
     return cuts
 
