@@ -301,6 +301,14 @@ def test_infinity_at_prediction(fitted_one, one_cause):
         fitted_one.predict(X)
 
 
+def test_infinity_among_categories_in_fit_and_prediction(refused, fitted_one, one_cause):
+    X = one_cause[0].assign(sex=np.where(np.arange(160) == 5, np.inf, 1.0))
+    told = r"'sex' has 1 infinite values \(first: row \d+\)"
+    refused(told, X=X.astype({"sex": object}), categorical=["sex"])
+    with pytest.raises(DataError, match=told):
+        fitted_one.predict(X)
+
+
 def test_an_unseen_category(fitted_one, one_cause):
     X = one_cause[0].assign(sex="other")
     with pytest.warns(DataWarning, match=r"unseen token.*\{'sex': 160\}") as caught:

@@ -7,7 +7,6 @@ import pytest
 import torch
 from scipy.integrate import trapezoid
 from sklearn.exceptions import NotFittedError
-from sksurv.util import Surv as SksurvSurv
 
 from survtrace import DataError, DataWarning, Surv, SurvTRACE
 from survtrace.metrics import integrated_brier_score
@@ -321,7 +320,7 @@ def outcomes(y):
     comprisk["event"], comprisk["time"] = event, duration
     return {
         "Surv": Surv.from_arrays(event=event, duration=duration),
-        "scikit-survival": SksurvSurv.from_arrays(event > 0, duration),
+        "scikit-survival": np.rec.fromarrays([event > 0, duration], names="event,time"),
         "comprisk": comprisk,
         "polars": pl.from_pandas(y),
         "mapping": {"time": duration, "event": event},

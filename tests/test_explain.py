@@ -428,3 +428,9 @@ def test_a_few_covariates_in_the_same_order_prove_nothing():
     assert rank_correlation([1, 2, 3], [1, 2, 3]) == pytest.approx((1, -1, 1))
     assert rank_correlation([1, 2, 3, 4], [1, 2, 3, 4])[1] < 0
     assert rank_correlation(range(10), range(10))[1] > 0
+
+
+@pytest.mark.parametrize("values", [[[1.0], [1.0, 2.0]], [], "f", 5.0])
+def test_values_to_give_to_everybody_must_be_a_list_of_them(fitted_one, one_cause, values):
+    with pytest.raises(DataError, match="values"):
+        partial_dependence(fitted_one, one_cause[0], "age", time=TIME, values=values)

@@ -81,7 +81,7 @@ def test_an_event_beyond_the_last_cut_lies_on_disk_as_censored_at_it(layout, thr
     short = Layout(layout.encoding, np.array([0.0, end]), 3, StayScale(2.0, 4.0, longest=end))
     encoded, outcome = layout.encoding.encode(open_table(X)), read_outcome(y)
     cohort = short.unpack(short.pack(short.columns(encoded, outcome, np.ones(len(X)))))
-    late = (y["duration"] > end).to_numpy()
+    late = y["duration"].to_numpy() > end
     assert y["event"][late].any()
     assert not cohort.event[late].any()
     np.testing.assert_array_equal(cohort.event[~late], y["event"][~late])

@@ -21,7 +21,9 @@ def _numbers(X: pd.DataFrame) -> pd.DataFrame:
 
 
 def _named(names: Callable[[list[Any]], list[Any]]) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    return lambda X: X.set_axis(pd.Index(names(list(X.columns)), tupleize_cols=False), axis=1)
+    return lambda X: X.set_axis(
+        pd.Index(names(list(X.columns)), dtype=object, tupleize_cols=False), axis=1
+    )
 
 
 def _structured(X: pd.DataFrame) -> np.ndarray:

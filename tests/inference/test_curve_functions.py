@@ -4,9 +4,10 @@ import pickle
 
 import numpy as np
 import pytest
-from sksurv.functions import StepFunction
+import torch
 
 from survtrace import DataError, SettingError
+from survtrace.inference.curves import locate_times, mean_curve
 
 BETWEEN = np.array([0.0, 0.3, 2.7, 5.1])
 
@@ -54,7 +55,7 @@ def test_one_cause_or_all_of_them(fitted_three, X):
 
 def test_at_its_knots_it_answers_as_a_step_function_does(functions):
     for fn in functions:
-        step = StepFunction(fn.x, fn.y)
+        step = pytest.importorskip("sksurv.functions").StepFunction(fn.x, fn.y)
         assert fn.domain == step.domain
         np.testing.assert_array_equal(fn(fn.x), step(fn.x))
         for single in (fn.x[1], [fn.x[1]]):
@@ -66,7 +67,7 @@ def test_at_its_knots_it_answers_as_a_step_function_does(functions):
 
 @pytest.mark.parametrize("x", [-1.0, 1e9, np.nan, [1.0, np.inf]])
 def test_outside_its_domain_both_refuse(functions, x):
-    step = StepFunction(functions[0].x, functions[0].y)
+    step = pytest.importorskip("sksurv.functions").StepFunction(functions[0].x, functions[0].y)
     with pytest.raises(ValueError, match="x must be"):
         step(x)
     with pytest.raises(DataError, match=r"a curve is known from 0 to .* extrapolate"):
@@ -98,3 +99,32 @@ def test_code_written_for_survshap_runs(fitted_three, X):
     np.testing.assert_allclose(mean, np.mean([fn.y for fn in functions], axis=0))
     mixed = X.astype(object).assign(age=X["age"].iloc[0])
     assert len(fitted_three.predict_survival_function(mixed, return_array=False)) == 7
+
+
+CUTS = torch.tensor([0.0, 2.0, 6.0], dtype=torch.float64)
+
+
+def test_times_for_all_subjects_are_those_of_any_batch():
+    at = locate_times(torch.tensor([[1.0, 4.0]], dtype=torch.float64), CUTS)
+    start = torch.arange(5, dtype=torch.float64).view(-1, 1)
+    some = at._replace(start=start).of(3, 2)
+    assert some.points.tolist() == [[1.0, 4.0]]
+    assert (some.interval.tolist(), some.fraction.tolist()) == ([[0, 1]], [[0.5, 0.5]])
+    assert some.start.tolist() == [[3.0], [4.0]]
+    assert at.of(3, 2).start is None
+
+
+def test_a_batch_of_subjects_with_their_own_times_has_its_own():
+    at = locate_times(torch.tensor([[1.0], [4.0]], dtype=torch.float64), CUTS)
+    some = at.of(1, 1)
+    assert some.points.tolist() == [[4.0]]
+    assert (some.interval.tolist(), some.fraction.tolist()) == ([[1]], [[0.5]])
+
+
+def test_a_mean_curve_is_the_average_over_members():
+    hazard = np.array([[[0.2, 0.4]], [[1.0, 2.0]]])  # of two members, one cause, two intervals
+    lived = np.array([[0.1, 0.2, 0.4, 0.6], [0.5, 1.0, 2.0, 3.0]])
+    found = mean_curve("survival", hazard, np.array([1.0, 2.0, 4.0, 6.0]), CUTS.numpy())
+    np.testing.assert_allclose(found, np.exp(-lived).mean(axis=0))
+    struck = mean_curve("incidence", hazard, np.array([1.0, 2.0, 4.0, 6.0]), CUTS.numpy())
+    np.testing.assert_allclose(struck, 1 - found[np.newaxis])

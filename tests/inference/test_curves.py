@@ -176,3 +176,15 @@ def test_cumulative_hazards_at_times_of_each_subject_are_those_at_common_times()
     for subject, times in enumerate([(1.0, 4.0), (3.0, 1.0)]):
         alone = curves.cumulative_hazard(hazard, at(*times))[0, subject]
         torch.testing.assert_close(found[subject], alone, rtol=1e-12, atol=1e-14)
+
+
+def test_times_common_to_all_are_those_of_every_batch_of_subjects():
+    hazard = torch.rand((3, 6, 2, 2), generator=torch.Generator().manual_seed(0)).double()
+    start = torch.linspace(0, 3, 6, dtype=torch.float64).unsqueeze(1)
+    common = at(1.0, 2.5, 4.0)._replace(start=start)
+    whole = curves.cumulative_hazard(hazard, common)
+    for first in (0, 2, 4):
+        some = common.of(first, 2)
+        assert torch.equal(some.start, start[first : first + 2])
+        found = curves.cumulative_hazard(hazard[:, first : first + 2], some)
+        torch.testing.assert_close(found, whole[:, first : first + 2], rtol=1e-12, atol=1e-14)

@@ -8,6 +8,7 @@ from survtrace.metrics import (
     integrated_brier_score,
     integrated_brier_score_survival,
 )
+from survtrace.metrics.brier import integrated_brier_scores
 
 Y = {"event": [1, 2, 1, 2], "duration": [1.0, 2.0, 3.0, 4.0]}
 TIMES = [1.5, 3.5]
@@ -80,3 +81,27 @@ def test_the_cause_must_be_known_and_named():
         integrated_brier_score(Y, np.zeros((4, 2)), TIMES, cause="relapse")
     with pytest.raises(DataError, match="survival must lie within"):
         brier_score_survival(Y, np.full((4, 2), 3.0), TIMES)
+
+
+def test_scores_of_several_causes_are_those_of_each_by_the_same_weights():
+    train = {"event": [0, 1, 0, 2], "duration": [1.2, 2.0, 3.0, 4.0]}
+    incidence = np.random.default_rng(0).random((4, 2, 2)) / 2
+    found = integrated_brier_scores(Y, incidence, TIMES, [1, 2], y_train=train)
+    for k, score in enumerate(found):
+        at = {"cause": k + 1, "y_train": train}
+        assert score == integrated_brier_score(Y, incidence[:, k], TIMES, **at)
+        assert score != integrated_brier_score(Y, incidence[:, k], TIMES, cause=k + 1)
+
+
+def test_of_one_subject_without_an_error_the_interval_is_that_of_one():
+    score = integrated_brier_score({"event": [1], "duration": [5.0]}, [[0.0, 0.0]], [1.0, 2.0])
+    assert score.interval() == (0.0, pytest.approx(1.959964**2 / (1 + 1.959964**2)))
+
+
+def test_without_an_error_all_who_were_seen_speak_for_it():
+    """Two had the event before the first time, three are followed, one was censored before."""
+    y = {"event": [1, 1, 0, 1, 0, 1], "duration": [1.0, 1.5, 0.5, 3.0, 4.0, 5.0]}
+    right = np.array([[1.0, 1], [1, 1], [0, 0], [0, 1], [0, 0], [0, 0]])
+    score = integrated_brier_score(y, right, [2.0, 3.5])
+    assert score == 0
+    assert score.interval() == (0.0, pytest.approx(1.959964**2 / (5 + 1.959964**2)))

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -180,3 +181,20 @@ def test_the_share_at_risk_may_be_a_fraction():
     y = {"event": [1, 0], "duration": [1.0, 2.0]}
     with pytest.raises(DataError, match=r"must have a share of 0\.333333 of the subjects"):
         kaplan_meier_calibration(y, np.full((2, 2), 0.5), [3.0, 4.0], min_at_risk=Fraction(1, 3))
+
+
+def test_a_mean_over_time_needs_two_times():
+    half = np.full((200, 1), 0.5)
+    with pytest.raises(DataError, match="times must be a flat sequence of 2 or more"):
+        aalen_johansen_calibration(Y, half, [4.0], cause=1)
+    with pytest.raises(DataError, match="times must be a flat sequence of 2 or more"):
+        kaplan_meier_calibration(Y, half, [4.0])
+
+
+def test_of_a_censoring_tied_with_an_event_the_event_comes_first():
+    y, predicted = late_cohort(400, seed=0)
+    tied = replace(y, duration=np.ceil(10 * y.duration) / 10)
+    later = replace(tied, duration=tied.duration + np.where(tied.event, 0, 1e-6))
+    found, expected = (mean_incidence(each, predicted, 1.05) for each in (tied, later))
+    assert found == pytest.approx(expected)
+    np.testing.assert_allclose(found.influence, expected.influence, atol=1e-12)

@@ -188,3 +188,42 @@ def test_a_draw_as_far_up_as_the_band_reaches_is_its_upper_end():
     draws = norm.ppf([[0.025], [0.5], [0.975]])
     drawn = spline.shrunken(place, np.ones(1), draws)[0, :, 0] + place
     np.testing.assert_allclose(drawn, np.concatenate([low, observed, high]))
+
+
+@pytest.mark.parametrize(("n_events", "n_knots"), [(29, 3), (30, 4), (99, 4), (100, 5)])
+def test_there_are_three_knots_below_30_events_four_below_100_and_else_five(n_events, n_knots):
+    event = np.arange(300) < n_events
+    y = {"event": event.astype(int), "duration": np.where(event, 1.0, 3.0)}
+    predicted = np.random.default_rng(0).permutation(np.linspace(0.1, 0.6, 300))
+    chosen = smooth_calibration_curve(y, predicted, 2.0).observed
+    same = {k: smooth_calibration_curve(y, predicted, 2.0, knots=k).observed for k in (3, 4, 5)}
+    assert [k for k in same if np.array_equal(same[k], chosen)] == [n_knots]
+
+
+@pytest.mark.parametrize("n_distinct", [3, 4, 5])
+def test_as_many_distinct_predictions_as_knots_get_a_curve_through_their_shares(n_distinct):
+    """Few have the smallest one, so that it is no quantile at which a knot would lie."""
+    at, size = np.linspace(0.2, 0.8, n_distinct), np.array([10, 500, 500, 500, 500])[:n_distinct]
+    n_events = np.array([5, 100, 300, 200, 400])[:n_distinct]
+    event = np.concatenate([np.arange(n) < k for n, k in zip(size, n_events, strict=True)])
+    y = {"event": event.astype(int), "duration": np.where(event, 1.0, 3.0)}
+    curve = smooth_calibration_curve(y, np.repeat(at, size), 2.0, at=at, knots=n_distinct)
+    np.testing.assert_allclose(curve.observed, n_events / size)
+
+
+def test_a_column_of_the_spline_is_that_of_harrell():
+    """Knots at -3, -2 and 0: ((x + 3)^3 - (x + 2)^3 3 / 2 + x^3 / 2) / 3^2, positive parts only."""
+    spline = CalibrationSpline(np.array([-3.0, -2, 0]), np.array([0.0, 0, 1]), np.zeros((3, 3)))
+    observed, _, _ = spline.at(inverse(np.array([-4.0, -2.5, -1.0, 1.0])))
+    expected = [0, 0.125 / 9, (8 - 1.5) / 9, (64 - 40.5 + 0.5) / 9]
+    np.testing.assert_allclose(cloglog(observed), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("knots", [3, 4, 5])
+def test_the_curve_is_a_line_in_cloglog_beyond_its_outer_knots(knots):
+    y, truth = cohort(500, 10)
+    for inner, outer in ((0.04, 0.001), (0.96, 0.999)):
+        ends = cloglog(np.quantile(truth, [inner, outer]))
+        at = inverse(np.linspace(*ends, 5))
+        curve = smooth_calibration_curve(y, truth, HORIZON, cause=1, at=at, knots=knots)
+        np.testing.assert_allclose(np.diff(cloglog(curve.observed), n=2), 0, atol=1e-9)

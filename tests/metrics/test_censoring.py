@@ -18,7 +18,7 @@ from survtrace.metrics import (
     integrated_brier_score,
     integrated_brier_score_survival,
 )
-from survtrace.metrics.censoring import Part, read_weights
+from survtrace.metrics.censoring import UNRELATED, Part, read_weights
 from survtrace.tables.outcome.outcome import Outcome, read_outcome
 
 TRAIN = {"event": [1, 0, 1, 0, 0], "duration": [1.0, 2.0, 2.0, 3.0, 4.0]}
@@ -334,10 +334,11 @@ def test_weights_of_the_scored_and_weights_taken_as_known_have_no_independent_er
     assert not read_weights(known, y).noise(Part([0.3], [2.5], False))[0].any()
 
 
-def test_scores_across_a_time_with_nobody_left_are_refused_however_many_were_at_risk():
-    """Twenty are followed until 3 and thirty others from 4 on, each group at risk all along."""
+@pytest.mark.parametrize("most_enter", [4.0, 4.5])
+def test_scores_across_a_time_with_nobody_left_are_refused_however_many_were_at_risk(most_enter):
+    """Twenty are followed until 3 and thirty others from 4 on, of whom one may be the first."""
     entry, duration = (
-        np.repeat([0.0, 4.0], [20, 30]),
+        np.repeat([0.0, 4.0, most_enter], [20, 1, 29]),
         np.repeat([1.0, 3.0, 5.0, 9.0], [5, 15, 10, 20]),
     )
     y = Outcome(duration, np.repeat([1, 0, 1, 0], [5, 15, 10, 20]), (1,), entry=entry)
@@ -345,3 +346,34 @@ def test_scores_across_a_time_with_nobody_left_are_refused_however_many_were_at_
     assert brier_score(y, half, [2.0]) == pytest.approx(0.25)
     with pytest.raises(DataError, match=r"at 5 there are 30, .*survtrace.landmark"):
         brier_score(y, half, [6.0])
+
+
+def test_influences_where_subjects_enter_late_are_what_leaving_one_out_says():
+    """Each entry and each censoring changes the weights of all, as does who is at risk."""
+    y, predicted = late(300), np.random.default_rng(1).random(300)
+    score = brier_score_at(y, predicted, 2.0, cause=1)
+    rows = [np.arange(300) != i for i in range(300)]
+    others = np.array([float(brier_score_at(y.take(k), predicted[k], 2.0, cause=1)) for k in rows])
+    np.testing.assert_allclose(score.influence, others.mean() - others, atol=2e-5)
+
+
+def test_a_censoring_at_which_few_are_at_risk_early_does_no_harm():
+    """Three are observed from 0 on, of whom one is censored; 40 enter before the first event."""
+    entry, duration = np.repeat([0.0, 1.0], [3, 40]), np.append(0.5, np.linspace(2, 9, 42))
+    event = np.append(0, np.ones(42, dtype=int))
+    half = np.full((43, 1), 0.5)
+    y = Outcome(duration, event, (1,), entry=entry)
+    assert brier_score(y, half, [3.0]) == pytest.approx(0.25)
+    had_it = Outcome(duration, np.ones(43, dtype=int), (1,), entry=entry)
+    with pytest.raises(DataError, match=r"at 0.5 there are 3"):
+        brier_score(had_it, half, [3.0])
+
+
+def test_who_enters_after_nobody_was_left_has_next_to_no_chance_whoever_leaves_later():
+    """By hand: one of three leaves at 1 and two at 2; of the two that enter at 4 one at 5."""
+    entry, duration = np.array([0.0, 0, 0, 4, 4]), np.array([1.0, 2, 2, 5, 6])
+    chance = censoring_survival(Outcome(duration, np.array([0, 0, 0, 0, 1]), (1,), entry=entry))
+    np.testing.assert_array_equal(chance.times, [0, 1, 2, 4, 5, 6])
+    later = [UNRELATED, UNRELATED / 2, UNRELATED / 2]
+    np.testing.assert_allclose(chance.values, [1, 2 / 3, 0, *later], rtol=1e-12)
+    assert chance.last_usable == np.nextafter(2.0, 0)

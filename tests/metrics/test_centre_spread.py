@@ -118,3 +118,44 @@ def test_what_is_not_known_of_a_new_centre_is_taken_in_fifty_even_steps_each():
     found = centre_spread(values, np.full(3, error), level=0.5)
     ends = np.quantile(new, [0.25, 0.75])
     assert (found.new_low, found.new_high) == pytest.approx(ends, abs=1e-3)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize(
+    ("values", "errors", "tau"),
+    [([-4.0, 4.0, 4.0], [3.0, 0.1, 0.1], 0.0), ([8.0, -6.0, 8.0], [0.2, 2.0, 0.1], 7.828)],
+)
+def test_of_two_maxima_of_the_likelihood_the_larger_one_tells_the_spread(values, errors, tau, unit):
+    """Two centres agree closely and a vague one is far off: one maximum is at 0, one is not."""
+    value, variance = np.array(values), np.array(errors) ** 2
+    places = np.append(0.0, np.geomspace(1e-3, 30, 2000))
+    likelihood = []
+    for place in places:
+        weight = 1 / (variance + place**2)
+        squares = weight @ (value - np.average(value, weights=weight)) ** 2
+        likelihood.append(np.log(weight).sum() - np.log(weight.sum()) - squares)
+    rises = np.sign(np.diff(likelihood))
+    assert (rises[0], (np.diff(rises) < 0).sum()) == (-1, 1)
+    assert places[np.argmax(likelihood)] == pytest.approx(tau, rel=0.005)
+    found = centre_spread(unit * value, unit * np.array(errors), tau_known=True)
+    assert found.tau / unit == pytest.approx(tau, rel=1e-3)
+
+
+def test_centres_apart_without_a_spread_of_their_own_leave_their_mean_uncertain():
+    """By hand: two of error .1 at 4 are one of variance .005; the third is 8 from it."""
+    found = centre_spread([-4.0, 4.0, 4.0], [3.0, 0.1, 0.1])
+    assert found.tau == 0
+    squares, weight = 8**2 / (9 + 0.005), 1 / 9 + 1 / 0.005
+    assert found.statistic == pytest.approx(squares)
+    half = 4.302653 * np.sqrt(squares / 2 / weight)  # t with 2 degrees of freedom
+    assert found.high - found.mean == pytest.approx(half, rel=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1e-7, 1e-12, 1e6])
+def test_the_unit_of_a_score_does_not_matter_to_its_spread_between_centres(unit):
+    """Errors of thousandths have variances of millionths, to be told as exactly as others."""
+    found = centre_spread(VALUES, ERRORS, tau_known=True)
+    scaled = centre_spread(VALUES * unit, ERRORS * unit, tau_known=True)
+    assert found.tau > 0
+    for name in ("mean", "low", "high", "tau", "new_low", "new_high"):
+        assert getattr(scaled, name) / unit == pytest.approx(getattr(found, name), rel=1e-8)

@@ -209,3 +209,36 @@ def test_a_difference_that_no_resample_denies_is_as_improbable_as_resamples_can_
             concordance_paper, y, first, second, n_resamples=99, random_state=0
         )
         assert found.p_value == pytest.approx(2 / 100)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_difference_of_1_96_errors_has_a_two_sided_p_value_of_5_percent(sign):
+    first = Score(0.5 + sign * 1.959964 * 0.05, np.array([0.03, -0.04]))
+    result = compare(first, Score(0.5, np.zeros(2)))
+    assert result.standard_error == pytest.approx(0.05)
+    assert result.p_value == pytest.approx(0.05, rel=1e-5)
+
+
+@pytest.mark.parametrize("first_id", [0, 1, 7])
+def test_every_subject_may_be_drawn_whatever_number_the_first_one_has(first_id):
+    id = first_id + np.repeat(np.arange(3), 2)
+    entry, duration = np.tile([0.0, 1.0], 3), np.tile([1.0, 2.0], 3)
+    y = Outcome(duration, np.tile([0, 1], 3), (1,), entry=entry, id=id)
+    seen = []
+
+    def score(outcome, number):
+        assert len(outcome) == 6
+        seen.extend(number)
+        return 0.5
+
+    bootstrap(score, y, id, n_resamples=30, random_state=0)
+    np.testing.assert_array_equal(np.unique(seen[6:]), first_id + np.arange(3))
+
+
+def test_a_score_at_many_times_has_the_error_that_it_has_at_each_alone():
+    def error(times):
+        settings = {"y_train": censoring_survival(Y), "n_resamples": 20, "random_state": 0}
+        incidence = 1 - np.exp(-np.exp(DANGER)[:, np.newaxis] * times)
+        return bootstrap(brier_score, Y, incidence, times=times, **settings).standard_error
+
+    np.testing.assert_allclose(error([0.2, 1.0]), np.concatenate([error([0.2]), error([1.0])]))

@@ -228,3 +228,19 @@ def test_a_bin_in_which_nobody_had_the_event_counts_as_the_others_do():
     gap, expected = np.array([n - n / 4, -n / 4]), np.full(2, 1 / 4)
     covariance = n * (np.diag(expected) - np.outer(expected, expected))
     assert result.statistic == pytest.approx(gap @ np.linalg.solve(covariance, gap))
+
+
+@pytest.mark.parametrize("bins", [2, 5, 10])
+def test_a_test_of_survival_has_one_degree_of_freedom_fewer_than_bins(bins):
+    assert d_calibration(ended(20), np.linspace(0.01, 0.99, 20), bins=bins).freedom == bins - 1
+
+
+@pytest.mark.parametrize("chance", [1e-3, 1e-6, 1e-12])
+def test_what_was_said_to_be_next_to_impossible_may_not_happen(chance):
+    """By hand: n p are expected and none is seen, the variance is n p (1 - p)."""
+    y = {"event": np.where(np.arange(30) < 20, 2, 1), "duration": np.arange(1.0, 31)}
+    low = np.full(30, chance)
+    result = d_calibration_incidence(y, low, low, 15.0, cause=1)
+    assert result.freedom == 1
+    assert result.statistic == pytest.approx(30 * chance / (1 - chance))
+    assert result.p_value > 0.8

@@ -4,6 +4,7 @@ import pytest
 
 from survtrace import DataError, DataWarning, SettingError
 from survtrace.metrics import (
+    brier_score,
     brier_score_at,
     censoring_survival,
     centre_spread,
@@ -12,7 +13,7 @@ from survtrace.metrics import (
     net_benefit,
     observed_expected_ratio,
 )
-from survtrace.metrics.inputs import pick_cause, read_horizon, read_times
+from survtrace.metrics.inputs import TOLERANCE, pick_cause, read_horizon, read_times
 from survtrace.tables.outcome.outcome import Outcome, Surv, read_outcome
 
 EVENT, DURATION = [1, 0, 1], [1.0, 2.0, 3.0]
@@ -105,3 +106,14 @@ def test_the_floor_of_the_censoring_survival_is_a_share(floor):
 def test_a_centre_without_an_error_is_not_left_out_in_silence():
     with pytest.raises(DataError, match=r"errors must be above 0, .* 1 of 3 .*entry 1"):
         centre_spread([0.1, 0.2, 0.3], [0.1, 0.0, 0.1])
+
+
+def test_a_probability_off_by_just_the_tolerance_is_taken():
+    y = {"event": EVENT, "duration": DURATION}
+    assert np.isfinite(brier_score_at(y, [1 + TOLERANCE, -TOLERANCE, 0.5], 2.5))
+
+
+def test_of_curves_the_first_subject_with_an_impossible_value_is_named():
+    incidence = [[0.1, 0.2], [0.1, 0.2], [1.5, 0.2]]
+    with pytest.raises(DataError, match=r"1 of 6 values do not \(first: row 2, 1\.5\)"):
+        brier_score({"event": EVENT, "duration": DURATION}, incidence, [1.5, 2.5])

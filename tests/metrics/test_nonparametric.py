@@ -267,3 +267,10 @@ def test_no_time_or_a_text_has_no_value():
         curve.at([1.0, np.nan])
     with pytest.raises(DataError, match="times must hold numbers"):
         curve.before("soon")
+
+
+def test_where_very_many_end_at_once_and_nobody_is_left_variances_are_those_of_shares():
+    n = 100_000
+    duration, event = np.where(np.arange(n) % 1000, 2.0, 1.0), np.where(np.arange(n) % 7, 2, 1)
+    curves = aalen_johansen(Outcome(duration, event, (1, 2)))
+    np.testing.assert_allclose(curves.variance, curves.values * (1 - curves.values) / n, rtol=1e-11)

@@ -1,6 +1,7 @@
 """The observed incidence at one time: where it is known, and where it is not."""
 
 import numpy as np
+import pytest
 
 from survtrace.metrics import aalen_johansen
 from survtrace.metrics.observed_incidence import observed_incidence
@@ -29,3 +30,14 @@ def test_it_is_nan_after_the_end_of_follow_up_unless_nobody_is_left():
     all_had_it = Outcome(np.array([1.0, 2.0, 3.0]), np.array([1, 1, 1]), (1,))
     assert np.isnan(observed_incidence(ends_early, 1, 4.0))
     assert observed_incidence(all_had_it, 1, 4.0) == 1
+
+
+def test_its_error_is_aalen_johansens_down_to_the_last_subject():
+    y = Outcome(np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([1, 0, 2, 1, 1]), (1, 2))
+    for cause in (1, 2):
+        curve = aalen_johansen(y, cause)
+        for time in y.duration:
+            found = observed_incidence(y, cause, time)
+            assert float(found) == float(curve.at(time))
+            assert found.standard_error == pytest.approx(float(curve.standard_error(time)))
+            assert found.influence.sum() == pytest.approx(0, abs=1e-15)

@@ -1,6 +1,7 @@
 import numpy as np
+import pytest
 
-from survtrace.metrics.pairs import pair_totals
+from survtrace.metrics.pairs import PairTotals, pair_totals
 
 
 def test_two_subjects_make_one_pair_seen_from_both_sides():
@@ -13,7 +14,8 @@ def test_two_subjects_make_one_pair_seen_from_both_sides():
 
 def test_equal_keys_make_no_pair_and_the_share_is_nan():
     totals = pair_totals(np.zeros(3, int), np.arange(3.0), np.ones(3), np.ones(3))
-    assert np.isnan(totals.score())
+    assert totals.weight == 0
+    assert np.isnan([totals.score(), totals.share]).all()
 
 
 def test_equal_estimates_count_half():
@@ -37,3 +39,22 @@ def test_without_a_pair_there_is_neither_a_score_nor_an_error():
     assert np.isnan([score, score.standard_error, *score.influence]).all()
     nobody = pair_totals(np.zeros(1, dtype=int), np.zeros(1), np.ones(1), np.ones(1)).score()
     assert (len(score.influence), len(nobody.influence)) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("key", "n_disjoint"),
+    [([0, 1, 1, 1], 1), ([0, 0, 0, 1], 1), ([0, 0, 1, 1], 2), ([0, 1, 2, 3], 2), ([0, 1, 2], 1.5)],
+)
+def test_a_perfect_score_rests_on_disjoint_pairs(key, n_disjoint):
+    """No more than there are cases, controls, or half of both together."""
+    n = len(key)
+    totals = pair_totals(np.array(key), -np.array(key, float), np.ones(n), np.ones(n))
+    assert (totals.score(), totals.score().n_effective) == (1, n_disjoint)
+    assert totals.score(id=np.arange(n)).n_effective == n_disjoint
+
+
+@pytest.mark.parametrize("id", [None, np.zeros(0, dtype=int)])
+def test_of_nobody_there_is_no_score_and_nobody_with_an_influence(id):
+    score = PairTotals(np.zeros((2, 0)), np.zeros((2, 0))).score(id=id)
+    assert np.isnan(score)
+    assert len(score.influence) == 0

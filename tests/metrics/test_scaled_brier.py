@@ -109,3 +109,9 @@ def test_the_error_of_weights_from_others_is_what_leaving_one_of_those_out_says(
     others = np.array([scaled_brier_score(Y, PREDICTED, **at, y_train=train.take(k)) for k in rows])
     error = np.sqrt(np.sum((others - others.mean()) ** 2))
     assert np.sqrt(np.sum(score.independent**2)) == pytest.approx(error, rel=0.06)
+
+
+def test_where_everybody_had_the_event_there_is_nothing_to_beat_either():
+    y = {"event": [1, 1, 1], "duration": [1.0, 2.0, 3.0]}
+    with pytest.warns(DataWarning, match="observed one by 3 is 1, which errs nowhere"):
+        assert np.isnan(scaled_brier_score(y, np.full(3, 0.8), 3.0))

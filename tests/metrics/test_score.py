@@ -96,3 +96,9 @@ def test_a_level_that_is_no_share_is_refused(level):
     score = Score(0.5, influence=np.array([0.03, -0.03]))
     with pytest.raises(SettingError, match="level must lie between 0 and 1"):
         score.interval(level)
+
+
+def test_a_bounded_score_beyond_its_bounds_has_the_interval_of_the_bound():
+    """Weights may carry it there, though what it estimates lies within."""
+    assert within(1.2, 0.1).interval() == within(1.0, 0.1).interval()
+    assert within(-0.2, 0.1).interval() == within(0.0, 0.1).interval()

@@ -192,3 +192,40 @@ def test_start_stop_rows_are_ranked_at_each_event_and_not_squared():
     assert ranked(est, twice, rows) == pytest.approx(ranked(est, X, Y), abs=1e-12)
     with pytest.raises(DataError, match=r"600 start-stop rows of 300 subjects.*survtrace.landmark"):
         brier_scorer()(est, twice, rows)
+
+
+def test_without_times_a_brier_score_is_integrated_over_50_up_to_the_90_percent_quantile():
+    event_times = Y["duration"][Y["event"] > 0]
+    times = np.linspace(event_times.min(), np.quantile(event_times, 0.9), 50)
+    expected = -integrated_brier_score(Y, at(times), times, cause=1)
+    assert brier_scorer(cause=1)(fitted(), X, Y) == pytest.approx(expected, rel=1e-12)
+
+
+class OneAtATime:
+    """Predicts the cause it is asked for, and has to be asked for one."""
+
+    def predict_cumulative_incidence(self, X, times, cause):
+        return fitted().predict_cumulative_incidence(X, times, cause)
+
+
+@pytest.mark.parametrize("cause", [None, 1, 2])
+def test_an_estimator_that_predicts_one_cause_at_a_time_is_asked_for_each(cause):
+    scorer = auc_scorer(0.8, cause=cause)
+    assert scorer(OneAtATime(), X, Y) == pytest.approx(scorer(fitted(), X, Y))
+
+
+class Counting(Exponential):
+    """Notes which cause it is asked for."""
+
+    def predict_cumulative_incidence(self, X, times, cause=None):
+        self.asked_ = [*getattr(self, "asked_", []), cause]
+        return super().predict_cumulative_incidence(X, times, cause)
+
+
+@pytest.mark.parametrize("cause", [None, 1, 2])
+def test_an_estimator_that_knows_its_causes_is_asked_once_for_those_scored(cause):
+    """Its answer for all causes takes no longer than that for one."""
+    for scorer in (brier_scorer(cause=cause), auc_scorer(0.8, cause=cause)):
+        counting = Counting().fit(X, Y)
+        assert scorer(counting, X, Y) == scorer(fitted(), X, Y)
+        assert counting.asked_ == [cause]

@@ -90,6 +90,14 @@ def test_landmarks_are_distinct_times(at):
 def test_somebody_must_be_there():
     with pytest.raises(DataError, match=r"nobody is at 30 \(observation lasts from 0 to 9\)"):
         landmark(ROWS, at=[2, 30])
+    for late in (ROWS, ROWS.drop(columns="id")):
+        with pytest.raises(DataError, match=r"nobody is at 1 \(observation lasts from 3 to 8\)"):
+            landmark(late[-1:], at=1)
+
+
+def test_who_has_no_entry_is_there_from_the_origin_on():
+    with pytest.raises(DataError, match=r"nobody is at 9 \(observation lasts from 0 to 9\)"):
+        landmark(ROWS.drop(columns=["id", "entry"]), at=9)
 
 
 def test_bad_rows_are_refused_as_in_fit():

@@ -1,5 +1,7 @@
 """Visits and outcomes become start-stop rows, or an error that says what to do."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -264,3 +266,19 @@ def test_the_values_of_many_subjects_are_their_own():
     expected = [j * n + k for k in range(n)[::-1] for j in range(3)]
     assert rows["x"].tolist() == expected
     assert rows["entry"].tolist() == visits["time"][expected].tolist()
+
+
+def test_of_several_subjects_without_a_visit_the_first_is_named():
+    outcomes = pd.DataFrame({"id": list("abc"), "duration": [9.0, 5.0, 7.0], "event": [1, 0, 1]})
+    visits = pd.DataFrame({"id": ["a"], "time": [0.0], "bilirubin": [1.4]})
+    with pytest.raises(DataError, match=r"2 of 3 have none \(first: row 1 of outcomes, id 'b'\)"):
+        to_start_stop(visits, outcomes)
+
+
+def test_columns_that_may_not_be_written_to_are_read():
+    """All columns of pandas 3 are such ones; earlier versions are asked for them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # by which pandas 3 says that the option does nothing
+        with pd.option_context("mode.copy_on_write", True):
+            rows = to_start_stop(VISITS, OUTCOMES)
+    assert rows["bilirubin"].tolist() == [0.7, 0.9, 1.4, 1.4, 3.1]

@@ -21,3 +21,17 @@ def test_what_was_observed_by_the_last_time_has_a_ratio_of_1(draw_cohort, late):
         assert ratios(question, answer) == pytest.approx({"1": 1.0, "2": 1.0})
         answer[:, 1] *= 2
         assert ratios(question, answer) == pytest.approx({"1": 1.0, "2": 0.5})
+
+
+def test_an_event_at_the_end_of_the_grid_counts_among_those_that_choose_landmarks():
+    duration = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 6.0])
+    event = np.array([1, 1, 1, 1, 1, 0, 0])
+    outcome = Outcome(duration, event, (1,), entry=np.full(7, 0.5))
+    assert [question.after for question in ask(outcome, end=5.0)] == [1.0, 3.0]
+
+
+def test_two_events_are_enough_to_ask_between_them_and_one_is_not():
+    duration = np.array([1.0, 3.0, 4.0, 4.0])
+    (question,) = ask(Outcome(duration, np.array([1, 1, 0, 0]), (1,)), end=4.0)
+    np.testing.assert_allclose(question.times, np.linspace(1.1, 2.9, 25))
+    assert ask(Outcome(duration, np.array([1, 0, 0, 0]), (1,)), end=4.0) == []

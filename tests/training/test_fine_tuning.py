@@ -1,12 +1,14 @@
 """A network goes on training from where it is, with factor and power moved into its heads."""
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from survtrace import SurvTRACE
+from survtrace.network.assembly import Network
 from survtrace.training.fine_tuning import fold_in_recalibration, head_parameters
 from survtrace.training.flat_parameters import gather_parameters
 from survtrace.training.local_rows import read_local_rows
@@ -54,3 +56,8 @@ def test_without_a_recalibration_heads_stay_what_they_are(network, parts):
     fold_in_recalibration(network, parts[1])
     for name, tensor in network.state_dict().items():
         assert torch.equal(tensor, before[name])
+
+
+def test_the_heads_of_a_single_member_are_marked_as_those_of_several_are(network):
+    alone = Network(replace(network.shape, n_members=1))
+    assert torch.equal(head_parameters(alone), head_parameters(network))

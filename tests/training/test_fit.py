@@ -4,15 +4,18 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 from survtrace import SettingError, SurvTRACE, __version__, load
-from survtrace.cohort.prepare import CohortCounts
+from survtrace.cohort.prepare import CohortCounts, prepare
 from survtrace.cohort.source import read_frame
+from survtrace.network.assembly import Network
 from survtrace.tables.outcome.outcome import Outcome
-from survtrace.training.fit import expected_shape, model_card
+from survtrace.training.fit import _state, expected_shape, model_card
+from survtrace.training.history import History
 
 
 @pytest.fixture
@@ -108,3 +111,12 @@ def test_the_sizes_that_kernels_compile_for_are_known_before_a_covariate_is_read
     expected = expected_shape(settings, read_frame(*three_causes))
     fitted = SurvTRACE(**{**tiny, **grid}).fit(*three_causes).network_.shape
     assert replace(expected, n_rows=fitted.n_rows, silent_rows=fitted.silent_rows) == fitted
+
+
+def test_where_all_events_come_at_one_time_scores_are_from_0_to_it(three_causes, tiny):
+    X, y = three_causes
+    at_once = y.assign(duration=np.where(y["event"] > 0, 4.0, y["duration"]))
+    settings = SimpleNamespace(**SurvTRACE(**{**tiny, "time_grid": [0.0, 5.0, 8.0]}).get_params())
+    with prepare(read_frame(X, at_once), settings, [1, 2]) as cohort:
+        state = _state(Mock(spec=Network), cohort, History(), None, None, None)
+    assert state.score_times.tolist() == [0.0, 4.0]

@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from survtrace.training.history import History, progress_bar
@@ -46,3 +47,10 @@ def test_the_bar_goes_to_standard_error_only_when_asked(capsys):
         out, err = capsys.readouterr()
         assert out == ""
         assert ("training on cpu" in err) == (verbose is True)
+        assert ("epoch 1/3" in err) == (verbose is True)
+
+
+def test_a_member_without_a_loss_of_its_own_is_not_passed_over():
+    losses, improved = torch.zeros(3, 2), torch.tensor([True, False])
+    with pytest.raises(ValueError, match="zip"):
+        History().add(0, [0, 3, 4], losses, torch.zeros(2), improved)

@@ -1,11 +1,27 @@
 """What predictions may err by is learned beside the fit, which it leaves as it is."""
 
+from types import SimpleNamespace
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 import torch
 
 from survtrace import SurvTRACE
-from survtrace.training.interval import LEVELS, learn_scale, log_log_incidence, refit, simulate
+from survtrace.batch import INTEGER_COLUMNS, Batch
+from survtrace.cohort.prepare import Cohort
+from survtrace.network.assembly import Network, Shape
+from survtrace.tables.outcome.outcome import Outcome
+from survtrace.training.interval import (
+    LEVELS,
+    _with_outcome,
+    censoring_positions,
+    learn_scale,
+    log_log_incidence,
+    member_hazards,
+    refit,
+    simulate,
+)
 
 
 @pytest.fixture(scope="module")
@@ -149,3 +165,89 @@ def test_errors_are_measured_on_four_members_and_4096_subjects_at_most(
     settings = {**tiny, "n_members": 5, "max_epochs": 1, "batch_size": 1024, "intervals": True}
     SurvTRACE(**settings).fit(*draw_cohort(4200))
     assert shapes == [((4, 4096), (5, 4096))]
+
+
+def batch_of(n_subjects, **columns):
+    none = torch.zeros(n_subjects)
+    plain = {
+        "rows": torch.zeros(n_subjects, 2, dtype=torch.int32),
+        "values": torch.ones(n_subjects, 2),
+        **dict.fromkeys(INTEGER_COLUMNS, none.long()),
+        **dict.fromkeys(("fraction", "stay", "weight", "entry_fraction", "whole"), none),
+        "ips": torch.ones(n_subjects, 1),
+    }
+    return Batch(**{**plain, **columns})
+
+
+def noisy_network():
+    shape = Shape(
+        n_members=2, n_rows=6, n_tokens=2, n_causes=2, n_intervals=3, silent_rows=(0,), width=8,
+        depth=1, n_heads=2, hidden=8, head_depth=1, token_bias=False, proportional=0.0,
+        dropout=0.5, attention_dropout=0.5, token_dropout=0.5, head_dropout=0.5,
+    )  # fmt: skip
+    network = Network(shape)
+    network.initialise([1, 2])
+    return network
+
+
+def test_hazards_of_members_are_those_of_prediction_times_the_factor():
+    """Without dropout, though the network was left as it trains."""
+    network = noisy_network()
+    subjects = batch_of(3, rows=torch.tensor([[1, 4], [2, 5], [3, 4]], dtype=torch.int32))
+    plain = member_hazards(network.eval(), subjects)
+    network.recalibration_factor.fill_(3.0)
+    torch.testing.assert_close(member_hazards(network.train(), subjects), 3 * plain)
+    assert (plain > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("event", "left", "drawn", "expected"),
+    [
+        (1, 1.0, 0.75, 1.5),  # G is .75 at the event; it is below .5625 from 3 on
+        (1, 1.0, 0.25, 2.0),  # and below .1875 only from 4 on
+        (1, 0.25, 0.6, 1.5),  # before anyone is censored G is 1
+        (1, 0.25, 0.8, 0.5),
+        (0, 0.75, 0.5, 0.75),  # who was censored keeps that time
+    ],
+)
+def test_observation_would_have_ended_where_censoring_falls_to_what_was_drawn(
+    event, left, drawn, expected
+):
+    """Censored at 1, 3 and 4, an event at 2: G is .75 from 1 on, .375 from 3 on, then 0."""
+    known = Outcome(np.array([1.0, 2.0, 3.0, 4.0]), np.array([0, 1, 0, 0]), (1,))
+    cohort = Mock(spec=Cohort, trained_on=known, cuts=np.array([0.0, 2.0, 4.0]))
+    subjects = batch_of(1, fraction=torch.tensor([left]), event=torch.tensor([event]))
+    rng = Mock(spec=np.random.Generator)
+    rng.random.return_value = np.array([drawn])
+    assert censoring_positions(subjects, cohort, rng).tolist() == [expected]
+
+
+def test_a_place_that_rounding_puts_beyond_the_grid_lies_in_its_last_interval():
+    stay = SimpleNamespace(standardise=lambda duration: duration)
+    layout = SimpleNamespace(stay=stay)
+    cohort = Mock(spec=Cohort, cuts=np.array([0.0, 2.0, 6.0]), layout=layout)
+    left = np.array([0.0, 1.0, 1.25, 2 + 1e-12])
+    found = _with_outcome(batch_of(4), left, np.array([0, 1, 1, 0]), cohort)
+    assert found.interval.tolist() == [0, 0, 1, 1]
+    assert found.fraction.tolist() == [0.0, 1.0, 0.25, 1.0]
+    assert found.stay.tolist() == [0.0, 2.0, 3.0, 6.0]
+    assert found.event.tolist() == [0, 1, 1, 0]
+
+
+def test_an_incidence_of_0_or_1_is_taken_for_one_a_millionth_away():
+    hazard = np.array([0.0, 100.0]).reshape(1, 2, 1, 1)
+    found = log_log_incidence(hazard)[0, :, 0, 0]
+    np.testing.assert_allclose(found, [np.log(1e-6), np.log(np.log(1e6))], rtol=1e-6)
+
+
+def test_simulated_fits_draw_another_dropout_than_the_fit(one_cause, tiny, monkeypatch):
+    seeds, seed_dropout = [], Network.seed_dropout
+
+    def keep(network, seed):
+        seeds.append(seed)
+        seed_dropout(network, seed)
+
+    monkeypatch.setattr(Network, "seed_dropout", keep)
+    SurvTRACE(**{**tiny, "max_epochs": 1, "intervals": True}).fit(*one_cause)
+    first, second = (seed for seed in seeds if seed is not None)
+    assert first != second

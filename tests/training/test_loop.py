@@ -1,3 +1,6 @@
+import copy
+from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +14,7 @@ from survtrace.cohort.source import read_frame
 from survtrace.network.assembly import Network
 from survtrace.training.fit import plan_training
 from survtrace.training.history import History
-from survtrace.training.loop import train, validation_loss
+from survtrace.training.loop import tensor_cores, train, validation_loss
 
 SEEDS = [11, 22, 33]
 
@@ -194,3 +197,23 @@ def test_steps_that_overflow_at_once_leave_nothing_fitted(one_cause, tiny):
     with pytest.raises(TrainingError, match="finite; it is not at epoch 0, batch 1"):
         est.fit(*one_cause)
     assert not est.__sklearn_is_fitted__()
+
+
+def test_training_on_that_only_gets_worse_leaves_a_network_as_it_was(tiny, ready, together):
+    trained_before, _, batch_source = together
+    network = copy.deepcopy(trained_before)
+    settings = settings_of(estimator(tiny, lr=1.0, max_epochs=1))
+    _, plan = plan_training(settings, ready, SEEDS, base=5)
+    history = History()
+    train(network, batch_source, replace(plan, keep_start=True), history)
+    assert not history.frame()["improved"].any()
+    for name, tensor in trained_before.state_dict().items():
+        assert torch.equal(network.state_dict()[name], tensor), name
+
+
+def test_products_are_rounded_while_a_gpu_trains_and_not_after(monkeypatch):
+    monkeypatch.setattr("torch.cuda.device", lambda _: nullcontext())
+    before = torch.get_float32_matmul_precision()
+    with tensor_cores(torch.device("cuda")):
+        assert torch.get_float32_matmul_precision() == "high"
+    assert torch.get_float32_matmul_precision() == before == "highest"

@@ -109,3 +109,8 @@ def test_shares_make_up_the_batch(n_subjects):
 def test_a_batch_smaller_than_the_crew_is_refused():
     with pytest.raises(SettingError, match=r"a subject for each process; got 1 for 2.*batch_size"):
         ProcessGroup(0, 2).part(1)
+
+
+def test_a_process_is_the_first_of_one_unless_told():
+    assert ProcessGroup() == ProcessGroup(rank=0, size=1)
+    assert ProcessGroup(size=2).shard(torch.arange(4)).tolist() == [0, 1]

@@ -9,6 +9,8 @@ from survtrace.inference import curves
 from survtrace.training.local_rows import read_local_rows
 from survtrace.training.rescaling import (
     Rescaling,
+    _loss_and_gradient,
+    events_ratio,
     log_hazards,
     log_likelihood,
     most_likely,
@@ -130,3 +132,27 @@ def test_in_an_interval_that_nobody_lives_in_all_subjects_are_typical(network, s
     weight = gone.fraction / gone.fraction.sum()
     expected = torch.einsum("s,sk->k", weight, log_hazard.mean(0)[:, :, 0])
     torch.testing.assert_close(typical[:, 0], expected)
+
+
+def test_where_no_event_is_expected_and_none_is_seen_their_ratio_is_1(network, subjects):
+    network.recalibration_factor.fill_(1e-12)
+    nothing = subjects._replace(event=torch.zeros_like(subjects.event))
+    assert events_ratio(network, nothing) == pytest.approx(1.0)
+    one = nothing._replace(event=(torch.arange(len(subjects.event)) == 0).long())
+    assert events_ratio(network, one) == pytest.approx(3.0)
+
+
+def test_a_power_two_deviations_from_1_costs_two_units_of_likelihood(network, subjects):
+    """The logarithm of a normal density. All subjects are typical: powers change no hazard."""
+    typical = log_hazards(network, subjects).mean((0, 1))
+    alike = typical.expand(1, len(subjects.event), -1, -1)
+    usual, far = (
+        _loss_and_gradient(
+            torch.tensor([0, 0, 1, power], dtype=torch.float64, requires_grad=True),
+            alike,
+            typical,
+            subjects,
+        )[0]
+        for power in (1, 2)
+    )
+    assert far - usual == pytest.approx(2.0)

@@ -133,3 +133,33 @@ def test_a_batch_of_another_size_is_taken_as_it_is(graphs):
 def test_without_dropout_there_is_no_generator_to_record(graphs):
     take_all(GraphedStep(Sums()), *chunk(0, 4), torch.ones(1))
     assert [graph.generators for graph in graphs] == [[]]
+
+
+def test_a_side_stream_waits_for_the_current_one_and_is_waited_for(monkeypatch):
+    said = []
+
+    class Stream:
+        def __init__(self, name="side"):
+            self.name = name
+
+        def wait_stream(self, other):
+            said.append(f"{self.name} waits for {other.name}")
+
+    @contextmanager
+    def entered(stream):
+        said.append(f"{stream.name} begins")
+        yield
+        said.append(f"{stream.name} ends")
+
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda: Stream("current"))
+    monkeypatch.setattr(torch.cuda, "Stream", Stream)
+    monkeypatch.setattr(torch.cuda, "stream", entered)
+    with step.side_stream():
+        said.append("steps")
+    assert said == [
+        "side waits for current",
+        "side begins",
+        "steps",
+        "side ends",
+        "current waits for side",
+    ]

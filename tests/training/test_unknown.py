@@ -4,8 +4,10 @@ import pytest
 import torch
 
 from survtrace import SurvTRACE
+from survtrace.batch import INTEGER_COLUMNS, Batch
 from survtrace.datasets import make_cohort
 from survtrace.metrics import aalen_johansen
+from survtrace.training.unknown import _hide
 
 # In one process, so that what the fixtures fit is fitted once.
 pytestmark = pytest.mark.xdist_group("unknown")
@@ -68,3 +70,34 @@ def test_a_level_never_seen_is_learned_too(cohort, fits):
     with pytest.warns(UserWarning, match="unseen token"):
         without, with_steps = (est.predict(strange) for est in fits)
     assert not np.array_equal(without, with_steps)
+
+
+def test_of_a_single_covariate_unknown_is_learned_too(cohort):
+    X, y = cohort
+    age = X[["age"]]
+    tables = [
+        SurvTRACE(**{**SETTINGS, "max_epochs": 1}, unknown_steps=n).fit(age, y).network_.embedding
+        for n in (0, 5)
+    ]
+    before, after = (each.table.detach()[:, 0] for each in tables)
+    assert (before != after).any(1).all()
+
+
+def test_a_quarter_of_what_is_hidden_is_unseen_and_a_share_above_1_hides_all(monkeypatch):
+    """Of three subjects no, half of and all covariates are hidden, by numbers drawn here."""
+    quarters = torch.tensor([0.0, 0.25, 0.5, 0.75])
+    share = torch.tensor([0.0, 0.4, 0.9])[:, None].expand(3, 4)
+    drawn = torch.stack([share, quarters.expand(3, 4), quarters.expand(3, 4)])
+    monkeypatch.setattr(torch, "rand", lambda *_, **__: drawn)
+    numbers, none = torch.zeros(1, 3, dtype=torch.int64), torch.zeros(1, 3)
+    batch = Batch(
+        rows=torch.full((1, 3, 4), 7, dtype=torch.int32),
+        values=torch.full((1, 3, 4), 0.5),
+        **dict.fromkeys(INTEGER_COLUMNS, numbers),
+        **dict.fromkeys(("fraction", "stay", "weight", "entry_fraction", "whole"), none),
+        ips=torch.ones(1, 3, 1),
+    )
+    unknown = torch.tensor([[10, 20, 30, 40], [11, 21, 31, 41]])
+    rows, values = _hide(batch, unknown, torch.Generator())
+    assert rows[0].tolist() == [[7, 7, 7, 7], [11, 20, 7, 7], [11, 20, 30, 40]]
+    assert values[0].tolist() == [[0.5] * 4, [1.0, 1.0, 0.5, 0.5], [1.0] * 4]

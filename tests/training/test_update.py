@@ -254,6 +254,15 @@ def test_with_few_events_auto_leaves_the_model_as_it_is_and_says_so(est, elsewhe
     assert est.updates_[1]["scores"] == []
 
 
+@pytest.mark.parametrize(("n_events", "n_compared"), [(9, 0), (10, 2)])
+def test_ways_are_compared_from_ten_events_on(est, elsewhere, n_events, n_compared):
+    X, y = (each[:60] for each in elsewhere)
+    y = y.assign(event=[*[1, 2] * 5, *[0] * 50])
+    y.loc[y.index[n_events:], "event"] = 0
+    est.update(X, y, how="level", n_folds=2)
+    assert len({row["how"] for row in est.updates_[0]["scores"]}) == n_compared
+
+
 def test_durations_in_another_unit_are_asked_about(est, elsewhere):
     X, y = elsewhere
     with pytest.warns(DataWarning, match="same unit"):

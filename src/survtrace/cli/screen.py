@@ -56,9 +56,11 @@ def records(frame: pd.DataFrame) -> Any:
 
 def show_frame(frame: pd.DataFrame, *, title: str = "", caption: str = "") -> None:
     """Print a result as a table, for people; in a pipe it is wider."""
+    from pandas.api.types import is_numeric_dtype
+
     table = Table(title=title or None, caption=caption or None)
     for name in frame:
-        text = frame[name].dtype == object
+        text = not is_numeric_dtype(frame[name])
         table.add_column(str(name), justify="left" if text else "right", no_wrap=not text)
     for row in frame.itertuples(index=False):
         table.add_row(*(Text(str(value)) for value in row))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,9 @@ def partial_dependence(
 def _asked(values: Any) -> list[Any]:
     """The values to give to everybody, one each."""
     flat = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
-    grid = list(values) if flat and np.ndim(values) != 0 else []
+    with suppress(ValueError):  # numpy knows none of lists of different length, refused as cells
+        flat = flat and np.ndim(values) != 0
+    grid = list(values) if flat else []
     require_plain_cells(grid, "values")
     if not grid:
         raise DataError(

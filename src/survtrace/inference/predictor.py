@@ -142,7 +142,8 @@ class Predictor:
 
     def on_device(self, values: ArrayLike) -> Tensor:
         """A float64 tensor beside the hazards."""
-        return torch.as_tensor(np.asarray(values, dtype=np.float64), device=self.device)
+        # A copy: torch warns of arrays that may not be written to, as those of pandas 3.
+        return torch.as_tensor(np.array(values, dtype=np.float64), device=self.device)
 
     def curve_of(
         self,

@@ -28,7 +28,7 @@ def propensities(
             continue
         fitted = LogisticRegression(max_iter=1000).fit(design[training], struck[training])
         columns.append(fitted.predict_proba(design)[:, 1])
-    return np.clip(np.stack(columns, axis=1), clip, 1.0)
+    return np.maximum(np.stack(columns, axis=1), clip)
 
 
 def propensities_by_rate(
@@ -70,7 +70,7 @@ def propensities_by_rate(
         fitted = PoissonRegressor(alpha=1 / n_subjects, max_iter=1000, tol=1e-6)
         fitted.fit(design[training], rates, sample_weight=exposure)
         columns.append(-np.expm1(-fitted.predict(design)))
-    return np.clip(np.stack(columns, axis=1), clip, 1.0)
+    return np.maximum(np.stack(columns, axis=1), clip)
 
 
 def ips_weights(

@@ -170,7 +170,8 @@ def _reml(effect: Floats, variance: Floats) -> float:
     grid = np.append(0.0, np.geomspace(1e-6 * most, most, 60))
     slopes = np.array([slope(place) for place in grid])
     crossings = np.flatnonzero((slopes[:-1] > 0) & (slopes[1:] <= 0))
-    roots = [brentq(slope, grid[i], grid[i + 1], xtol=1e-15, rtol=1e-13) for i in crossings]
+    exact = {"xtol": 1e-15 * most, "rtol": 1e-13}  # whatever the unit of the score
+    roots = [brentq(slope, grid[i], grid[i + 1], **exact) for i in crossings]
     return float(min([0.0, *roots], key=deviance))
 
 

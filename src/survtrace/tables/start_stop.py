@@ -312,7 +312,8 @@ def take(series: Any, places: Rows) -> Any:
 def _is_missing(series: Any) -> NDArray[np.bool_]:
     missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
     if series.dtype.is_float():
-        missing |= np.isnan(np.asarray(series.to_numpy(), dtype=np.float64))
+        # Not in place: what pandas 3 hands out may not be written to.
+        missing = missing | np.isnan(np.asarray(series.to_numpy(), dtype=np.float64))
     return missing
 
 

@@ -43,7 +43,7 @@ class Plan:
     tasks: Tasks
     seeds: list[int]
     dropout_seed: int
-    rows_per_subject: float = 1.0
+    rows_per_subject: float
     keep_start: bool = False
     trained: Tensor | None = None
 

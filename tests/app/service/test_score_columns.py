@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from survtrace import SurvTRACE, portable
 from survtrace.app import create_app
 from survtrace.cli import main
+from survtrace.tables.files.text_files import TO_THE_LAST_DIGIT
 
 TIMES = [1234567.0, 1234568.0, 400000.0]
 NAMES = [
@@ -69,7 +70,7 @@ def scored(est, subjects):
 
 
 def numbers(text):
-    return pd.read_csv(io.StringIO(text), float_precision="round_trip")
+    return pd.read_csv(io.StringIO(text), **TO_THE_LAST_DIGIT)
 
 
 def test_a_frame_names_times_that_differ_in_the_seventh_digit(frame):

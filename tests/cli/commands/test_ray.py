@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from survtrace import SurvTRACE, distributed, load
+from survtrace.tables.files.text_files import TO_THE_LAST_DIGIT
 
 OUTCOME = ("--duration", "months", "--event", "cause", "--id", "patient")
 
@@ -73,7 +74,7 @@ def test_fit_by_a_worker_that_is_real(cluster, survtrace, patients, tmp_path, ti
     assert len(est.history_) == tiny["max_epochs"] * tiny["n_members"]
     ended = survtrace("predict", model, table, "--times", "2.5,8", "--id", "patient", "--out", out)
     assert ended.code == 0, ended.err
-    found = pd.read_csv(out, float_precision="round_trip")
+    found = pd.read_csv(out, **TO_THE_LAST_DIGIT)
     assert found.pop("patient").tolist() == patients["patient"].tolist()
     incidence = est.predict_cumulative_incidence(three_causes[0], [2.5, 8], as_frame=True)
     pd.testing.assert_frame_equal(found[incidence.columns], incidence, rtol=0, atol=1e-14)

@@ -14,6 +14,7 @@ import pytest
 from survtrace.inference.predictor import Predictor
 from survtrace.tables.files import chunks
 from survtrace.tables.files.formats import read_table
+from survtrace.tables.files.text_files import TO_THE_LAST_DIGIT
 
 OUTCOME = ("--duration", "months", "--event", "cause")
 pytestmark = pytest.mark.filterwarnings("default::survtrace.errors.LearnedRowsWarning")
@@ -68,7 +69,7 @@ def test_predict_works_in_a_pipe(survtrace, model, table, monkeypatch, fitted_th
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(table.read_bytes())))
     code, out, err = survtrace("--quiet", "predict", model, "-", "--times", "8", "--survival-only")
     assert (code, err) == (0, "")
-    found = pd.read_csv(io.StringIO(out), float_precision="round_trip")
+    found = pd.read_csv(io.StringIO(out), **TO_THE_LAST_DIGIT)
     assert list(found) == ["survival_8"]
     expected = fitted_three.predict_survival_function(three_causes[0], [8])
     np.testing.assert_array_equal(found.to_numpy(), expected)

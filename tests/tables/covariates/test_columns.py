@@ -111,7 +111,7 @@ def test_truth_values_are_levels_in_pandas_and_polars_alike():
         pd.Series([3, 1, 3]),
         pd.Series([3, 1, 3], dtype="uint8"),
         pd.Series([3, 1, 3], dtype="float16"),
-        pd.Series([0.1, np.nan, 2.0, -0.0, 0.0, np.inf]),
+        pd.Series([0.1, np.nan, 2.0, -0.0, 0.0]),
         pd.Series([0.1, np.nan, 2.0], dtype="float32"),
         pd.Series([2**60 + 1, None, 2**60], dtype="Int64"),
         pd.Series([1.5, None, 2.0], dtype="Float64"),
@@ -153,3 +153,26 @@ def test_levels_are_those_of_the_values_one_by_one(column):
 def test_an_error_counts_rows_from_the_first_of_the_table():
     with pytest.raises(DataError, match=r"first: row 101\)"):
         numbers(open_table({"a": [1.0, np.inf]}), Covariate("a", "numerical"), first_row=100)
+
+
+@pytest.mark.parametrize("n_before", [1023, 1024, 1025])
+def test_a_level_that_first_occurs_far_below_is_found(n_before):
+    column = pd.Categorical(["x"] * n_before + ["y", "x"], categories=["x", "y"])
+    found = levels(open_table({"a": column}), CODE)
+    assert (found.text, found.codes[-2:].tolist()) == (["x", "y"], [1, 0])
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        (pd.Series(["x", ["y"]]), "list"),
+        (pd.Series([*"x" * 200, b"y"], dtype=object), "bytes"),
+        (pd.Series(["x", pd.Timestamp("2020-01-01")], dtype=object), "Timestamp"),
+        (pl.Series([b"x", b"y"]), "bytes"),
+        (pl.Series([[1], [2]]), "list"),
+    ],
+    ids=["list", "bytes far below", "date among texts", "bytes of polars", "list of polars"],
+)
+def test_a_cell_that_is_no_level_is_refused_whatever_the_column_was_in_the_fit(column, kind):
+    with pytest.raises(DataError, match=f"column 'a' holds a {kind} in a cell"):
+        levels(open_table(frame_of(column)), CODE)

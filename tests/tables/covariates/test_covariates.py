@@ -45,6 +45,8 @@ def test_arrays_get_names_and_a_list_of_rows_is_an_array():
         (np.zeros(3), r"a row for each subject; got shape \(3,\)"),
         (np.zeros((2, 2, 2)), r"got shape \(2, 2, 2\)"),
         (np.zeros((2, 2), dtype=complex), "Complex data not supported"),
+        (pd.DataFrame({"b": [1.0], "a": [2j]}), "column 'a' holds complex numbers"),
+        (pd.DataFrame({"a": [1.0, 2j, "x"]}, dtype=object), "column 'a' holds complex numbers"),
         (sparse.csr_matrix(np.eye(2)), r"dense table; got a sparse matrix.*toarray"),
         (pd.DataFrame(np.zeros((1, 2)), columns=["a", "a"]), r"must differ; \['a'\]"),
     ],
@@ -159,3 +161,10 @@ def test_columns_of_a_mapping_whose_row_labels_differ_are_refused_not_filled_wit
     columns = {"age": pd.Series([61.0, 47.0]), "size": pd.Series([1.0, 2.0], index=[1, 2])}
     with pytest.raises(DataError, match="of X must have the same row labels; those of 'size'"):
         open_table(columns)
+
+
+def test_a_name_with_half_a_character_is_refused():
+    frame = pd.DataFrame([[1.0], [2.0]], columns=pd.Index(["\ud800"], dtype=object))
+    for table in (frame, {"\ud800": [1.0, 2.0]}):
+        with pytest.raises(DataError, match="whole characters"):
+            open_table(table)

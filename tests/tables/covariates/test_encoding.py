@@ -7,7 +7,8 @@ import pytest
 
 from survtrace import DataError, DataWarning
 from survtrace.tables.covariates.covariates import infer_covariates, open_table
-from survtrace.tables.covariates.encoding import Encoding, learn_encoding
+from survtrace.tables.covariates.encoding import Encoding, learn_encoding, warn_of_idle_columns
+from survtrace.tables.covariates.summary import Spread
 from survtrace.tables.tasks import one_by_one
 
 X = pd.DataFrame({"age": [40.0, 60.0, np.nan], "sex": ["m", "f", None], "fit": [True, False, True]})
@@ -177,3 +178,22 @@ def test_threads_get_the_columns_and_the_rows_of_large_tables_only(n, n_runs):
     encoded = encoding.encode(table, run=run)
     np.testing.assert_allclose(encoded.values[:, 0], (np.arange(n) - 50) / 10)
     assert runs == [1, 2][:n_runs]  # one column; two blocks of rows
+
+
+def test_a_number_behind_a_category_has_the_rows_behind_those_of_its_levels():
+    encoding = learn({"sex": ["f", "m"], "age": [40.0, 60.0]})
+    encoded = encoding.encode(open_table({"sex": ["m", "f"], "age": [50.0, np.nan]}))
+    assert encoded.rows.tolist() == [[3, 5], [2, 4]]
+
+
+@pytest.mark.parametrize(("first_row", "named"), [((), "row 1"), ((100,), "row 101")])
+def test_columns_that_were_read_are_counted_from_their_first_row(first_row, named):
+    encoding = learn({"a": [1.0, 3.0]})
+    with pytest.raises(DataError, match=rf"'a' has 1 of 2 values .*{named}\b"):
+        encoding.encode_columns([np.array([1.0, 1e12])], 2, *first_row)
+
+
+def test_each_covariate_needs_a_summary():
+    covariates = infer_covariates(open_table({"a": [1.0, 2.0], "b": [1.0, 2.0]}))
+    with pytest.raises(ValueError, match="shorter"):
+        warn_of_idle_columns(covariates, [Spread.of(np.array([1.0, 2.0]))])

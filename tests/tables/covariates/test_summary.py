@@ -106,3 +106,8 @@ def test_rows_cut_into_shares_are_summarised_as_whole_ones(n, seed):
     levels = Levels(rng.integers(-1, 2, n), ["f", "m"])
     counts = Counts.of(Levels(levels.codes[rows], levels.text), share)
     assert counts.levels == pytest.approx(Counts.of(levels).levels)
+
+
+def test_a_value_alone_is_constant():
+    assert Spread.of(np.array([5.0])).is_constant
+    assert Spread.of(np.array([5.0, np.nan])).is_constant

@@ -133,3 +133,28 @@ def test_an_unusual_word_is_a_unit_if_half_of_the_numbers_have_it_and_a_letter_i
     texts, n_read
 ):
     assert np.isfinite(parse_numbers(texts).numbers).sum() == n_read
+
+
+def test_a_mark_of_missing_values_does_not_say_what_a_comma_means():
+    assert parse_numbers(["1,234", "9.9"]).numbers.tolist() == [1234, 9.9]
+    assert parse_numbers(["1,234", "9.9"], missing=["9.9"]).ambiguous.tolist() == [True, False]
+
+
+def test_a_point_before_three_digits_is_not_guessed_beside_both_marks():
+    read = parse_numbers(["3.5", "4,5", "1.234"])
+    assert read.decimal is None
+    assert read.ambiguous.tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "decimal", "kinds"),
+    [
+        ("1,234", ",", {"decimal comma": 1}),
+        ("1,234", ".", {"thousands separator": 1}),
+        ("1.234 mg", ",", {"unit": 1, "thousands separator": 1}),
+        ("1.234 mg", ".", {"unit": 1}),
+        ("1.234 mg", "clear", {"unit": 1}),
+    ],
+)
+def test_what_a_mark_before_three_digits_was_taken_for_is_said(text, decimal, kinds):
+    assert parse_numbers([text], decimal=decimal).changes == kinds

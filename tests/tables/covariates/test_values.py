@@ -75,3 +75,18 @@ def test_a_text_is_the_level_it_equals_but_for_case_and_spaces(text, level):
     found = read_levels(np.array([0, -1]), [float("nan") if text is None else text], smoker)
     assert found.text == ([] if level is None else [level])
     assert found.codes.tolist() == [-1 if level is None else 0, -1]
+
+
+@pytest.mark.parametrize("infinity", [np.inf, -np.inf, np.float32(np.inf)], ids=str)
+def test_an_infinite_number_is_no_category(infinity):
+    with pytest.raises(DataError, match=r"'stage' has 2 infinite values \(first: row 6\)"):
+        read_levels(
+            np.array([0, 1, -1, 1]), [2.0, infinity], Covariate("stage", "categorical"), first_row=5
+        )
+
+
+def test_infinity_as_text_is_a_category_and_as_a_mark_of_missing_values_is_missing():
+    stage = Covariate("stage", "categorical")
+    assert read_levels(np.array([0]), ["inf"], stage).text == ["inf"]
+    stage = Covariate("stage", "categorical", missing=("inf",))
+    assert read_levels(np.array([0, 1]), [2.0, np.inf], stage).codes.tolist() == [0, -1]

@@ -135,3 +135,12 @@ def test_the_first_piece_decides_the_types_of_all(tmp_path, ending):
     assert found["note"].tolist()[0] == "a"
     assert found["note"].isna().tolist() == [False, True, True]
     np.testing.assert_array_equal(found["n"], [1.5, 2.0, np.nan])
+
+
+@pytest.mark.parametrize("n_rows", [4, 10, 99])
+def test_pieces_of_a_sheet_make_up_the_table(tmp_path, n_rows):
+    TABLE.to_excel(tmp_path / "t.xlsx", index=False)
+    pieces = list(read_chunks(tmp_path / "t.xlsx", ["n", "sex"], n_rows=n_rows))
+    assert max(map(len, pieces)) <= n_rows
+    found = pd.concat(pieces, ignore_index=True)
+    pd.testing.assert_frame_equal(found, TABLE[["n", "sex"]])

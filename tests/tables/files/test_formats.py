@@ -166,6 +166,9 @@ def test_numbers_that_are_codes_become_categories():
 def test_the_nearest_column_is_offered():
     with pytest.raises(DataError, match=r"no column 'month'; did you mean 'months'\? It has"):
         split_outcome(TABLE, "month", "died")
+    words = r"no column 'month', 'state'; did you mean 'months'\? It has"
+    with pytest.raises(DataError, match=words):  # that nearest to the first
+        split_outcome(TABLE, "month", "state")
 
 
 def test_a_file_that_was_cut_off_is_remarked_on(tmp_path):
@@ -215,3 +218,17 @@ def test_letters_of_another_encoding_than_was_said_are_refused(tmp_path):
     ) as caught:
         read_table(tmp_path / "t.csv", Reading(encoding="utf-8"))
     assert caught.value.in_command.endswith("Say how it is encoded: --encoding cp1252.")
+
+
+@pytest.mark.parametrize("odd", ["long", "3,5 mg", "12,5+"])
+def test_durations_of_which_one_is_no_plain_number_stay_as_they_are(odd):
+    table = TABLE.assign(months=["3,5", odd])
+    table.attrs["survtrace"] = {"decimal": ","}
+    assert split_outcome(table, "months", "died")[1]["duration"].tolist() == ["3,5", odd]
+
+
+def test_whole_numbers_with_a_gap_stay_numbers_where_decimals_have_commas(tmp_path):
+    (tmp_path / "t.csv").write_text("crp;platelets;age\n1,5;1.234;61\n0,3;250.000;\n2,1;;47\n")
+    table = read_table(tmp_path / "t.csv")
+    assert table["platelets"].dropna().tolist() == ["1.234", "250.000"]
+    assert table["age"].dropna().tolist() == [61.0, 47.0]

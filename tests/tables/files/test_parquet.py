@@ -109,3 +109,24 @@ def test_some_pieces_are_those_of_the_whole(folder, n_rows):
         for last in range(first, len(pieces) + 2):
             span = parquet_chunks(folder, ["age"], n_rows, range(first, last))
             assert [piece["age"].to_pylist() for piece in span] == pieces[first:last]
+
+
+def test_the_first_file_says_which_column_is_the_index(tmp_path):
+    frame = pd.DataFrame({"age": [61, 47, 52], "patient": [7, 9, 8]})
+    frame.set_index("patient").to_parquet(tmp_path / "a.parquet")
+    frame.to_parquet(tmp_path / "b.parquet", index=False)
+    assert parquet_columns(tmp_path) == ["age"]
+
+
+def test_a_column_that_is_not_asked_for_is_not_read(tmp_path):
+    """Of two columns, the pages of the second are damaged."""
+    path = tmp_path / "t.parquet"
+    table = pa.table({"a": [1, 2, 3], "b": [4, 5, 6]})
+    parquet.write_table(table, path, use_dictionary=False, compression="none")
+    first = parquet.read_metadata(path).row_group(0).column(1).data_page_offset
+    content = path.read_bytes()
+    path.write_bytes(content[:first] + b"\xff" * 20 + content[first + 20 :])
+    [piece] = parquet_chunks(path, ["a"], 10)
+    assert piece.to_pydict() == {"a": [1, 2, 3]}
+    with pytest.raises(OSError, match=r"."):
+        list(parquet_chunks(path, ["b"], 10))

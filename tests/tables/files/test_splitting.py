@@ -135,3 +135,14 @@ def test_a_text_has_the_rows_that_pandas_reads(tmp_path, rows):
         copy_rows(path, {out: np.arange(len(frame)) == row})
         found = pd.read_csv(out, dtype=str, keep_default_na=False).iloc[0].tolist()
         assert found == pd.read_csv(path, dtype=str, keep_default_na=False).iloc[row].tolist()
+
+
+def test_a_table_without_rows_has_no_subjects_to_split():
+    with pytest.raises(DataError, match="at least two subjects; got 0"):
+        draw_held_out(0, 0.5)
+
+
+def test_of_a_text_without_rows_the_header_is_copied(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"id,age\n")
+    copy_rows(tmp_path / "t.csv", {tmp_path / "new.csv": np.zeros(0, dtype=bool)})
+    assert (tmp_path / "new.csv").read_bytes() == b"id,age\n"

@@ -76,7 +76,8 @@ def test_zeros_within_names_and_numbers_do_not_lead(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("last", "n"), [("6", 1), ("63,", 2), ("63,f", 2), ("63,f,", None), ("63,f,4", None)]
+    ("last", "n"),
+    [("6", 1), ("63,", 2), ("63,f", 2), ("63,f,", None), ("63,f,4", None), ('63,"f"', 2)],
 )
 def test_a_last_line_that_was_cut_off_has_fewer_values_than_the_header(tmp_path, last, n):
     path = tmp_path / "t.csv"
@@ -117,3 +118,22 @@ def test_a_last_line_without_an_end_leaves_the_others_to_be_looked_at(tmp_path):
     assert read_table(tmp_path / "t.csv").to_dict("list") == expected
     (tmp_path / "t.csv").write_text("age,sex\n1,f,")
     assert read_table(tmp_path / "t.csv").to_dict("list") == {"age": [1], "sex": ["f"]}
+
+
+@pytest.mark.parametrize(
+    ("rows", "row_names", "trailing"),
+    [("1,61,f\n2,47,m\n", True, False), ("61,f,\n47,m,\n", False, True), ("61,f\n", False, False)],
+    ids=["row names", "separator too many", "plain"],
+)
+def test_a_value_more_than_the_header_is_a_row_name_unless_it_is_empty(
+    tmp_path, rows, row_names, trailing
+):
+    (tmp_path / "t.csv").write_text("age,sex\n" + rows)
+    found = find_format(tmp_path / "t.csv", Reading())
+    assert (found.row_names, found.trailing) == (row_names, trailing)
+
+
+@pytest.mark.parametrize(("name", "sep"), [("t.csv", ","), ("t.txt", ","), ("t.tsv", "\t")])
+def test_a_column_alone_has_the_separator_that_the_name_of_the_file_says(tmp_path, name, sep):
+    (tmp_path / name).write_text("age\n61\n47\n")
+    assert find_format(tmp_path / name, Reading()).sep == sep

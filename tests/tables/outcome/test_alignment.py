@@ -42,7 +42,11 @@ def test_a_default_index_only_counts_rows():
     assert align_rows(X.reset_index(drop=True), Y, "y") is Y
 
 
-@pytest.mark.parametrize("labels", [[2, 0, 3, 1], [1, 2, 3, 4], [2.0, 3.0, 4.0, 5.0]], ids=str)
+@pytest.mark.parametrize(
+    "labels",
+    [[2, 0, 3, 1], [1, 2, 3, 4], [2.0, 3.0, 4.0, 5.0], [3, 4, 5, 6], [-3, -2, -1, 0]],
+    ids=str,
+)
 def test_numbers_that_may_be_labels_or_counts_are_refused(labels):
     for one, other in ((X, Y), (Y, X)):
         with pytest.raises(
@@ -69,3 +73,15 @@ def test_columns_of_a_mapping_are_aligned_with_each_other():
 
 def test_another_length_is_left_to_the_check_of_lengths():
     assert align_rows(X, Y[:3], "y") is not None
+
+
+@pytest.mark.parametrize("labels", [[4, 5, 6, 7], [-4, -3, -2, -1], [1, 2, 3, 5]], ids=str)
+def test_numbers_that_cannot_count_the_same_rows_go_by_position(labels):
+    fresh, labelled = Y.reset_index(drop=True), Y.set_axis(labels)
+    assert align_rows(X.set_axis(labels), fresh, "y") is fresh
+    assert align_rows(X.reset_index(drop=True), labelled, "y") is labelled
+
+
+def test_one_row_goes_by_position():
+    one = Y[:1].set_axis([7])
+    assert align_rows(X[:1].reset_index(drop=True), one, "y") is one

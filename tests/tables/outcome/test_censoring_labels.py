@@ -11,6 +11,7 @@ from survtrace.tables.outcome.censoring_labels import (
     Meaning,
     label_numbers,
     read_meaning,
+    shown,
 )
 
 
@@ -120,6 +121,8 @@ def test_an_identifier_is_no_event():
         read_meaning(counts(**{f"p{i}": 1 for i in range(40)}))
     with pytest.raises(DataError, match="101 different ones among 1019 subjects"):
         read_meaning(counts(_0=9, **{f"p{i}": 10 for i in range(101)}))
+    with pytest.raises(DataError, match="10 different ones among 11 subjects look like an ident"):
+        read_meaning(counts(_0=1, **{f"p{i}": 1 for i in range(10)}))
     few = {f"p{i}": 1 for i in range(9)}
     assert len(read_meaning(counts(_0=1, **few)).causes) == 9
 
@@ -165,3 +168,37 @@ def test_a_number_far_above_other_causes_may_mean_not_known(code):
 def test_a_label_is_a_number_or_a_text(censored):
     with pytest.raises(DataError, match=r"censored must be a label of .*censored=\['alive'\]"):
         read_meaning(counts(alive=4, ill=3), censored)
+
+
+@pytest.mark.parametrize(("code", "near"), [(9, 5), (88, 44), (99, 50), (888, 444)])
+def test_a_number_is_far_above_one_that_is_less_than_its_half(code, near):
+    read_meaning(counts(_0=5, _1=4) | counts(**{f"_{near}": 3, f"_{code}": 2}))
+    with pytest.warns(DataWarning, match=rf"{code} \(2 subjects\) is a cause, but"):
+        read_meaning(counts(_0=5, _1=4) | counts(**{f"_{near - 1}": 3, f"_{code}": 2}))
+
+
+@pytest.mark.parametrize(
+    ("late", "others"),
+    [
+        (Followed(4, 40.0, 10.0, 10.0), Followed(5, 9.0, 1.0, 9.0)),
+        (Followed(5, 50.0, 9.0, 11.0), Followed(5, 9.0, 1.0, 9.0)),
+    ],
+    ids=["of four subjects", "from the last of the others on"],
+)
+def test_a_label_of_few_or_not_of_the_longest_followed_alone_is_a_cause(late, others):
+    labels = LabelCounts({0: Followed(9, 18.0, 1.0, 3.0), "c": late, "a": others})
+    assert read_meaning(labels) == Meaning(("a", "c"), (0,))
+
+
+def test_a_late_death_and_a_single_cause_are_not_doubted():
+    late, early = Followed(7, 70.0, 10.0, 10.0), Followed(5, 9.0, 1.0, 9.0)
+    labels = LabelCounts({0: Followed(9, 18.0, 1.0, 3.0), "died": late, "a": early})
+    assert read_meaning(labels).causes == ("a", "died")
+    assert read_meaning(LabelCounts({0: early, "c": late})).causes == ("c",)
+
+
+def test_twelve_labels_are_shown_and_the_rarest_are_counted():
+    labels = counts(**{f"_{k}": 20 - k for k in range(12)})
+    assert shown(labels).endswith("10 (10), 11 (9)")
+    assert shown(labels | counts(_12=8)).endswith("10 (10), 11 (9) and 1 more")
+    assert shown(labels | counts(_12=8, _13=7)).endswith("11 (9) and 2 more")

@@ -51,3 +51,20 @@ def test_of_events_that_are_lists_the_first_is_named():
         DataError, match=r"2 of 4 are not \(first: row 6, \[1\]\)\. Drop or correct"
     ):
         checked_labels(events, None, 5)
+
+
+@pytest.mark.parametrize("bad", [-1, 1.5, float("inf")])
+def test_numbers_that_are_no_labels_can_only_be_dropped_or_corrected(bad):
+    events = np.array([0, "a", bad, 1, bad], dtype=object)
+    with pytest.raises(
+        DataError,
+        match=rf"2 of 5 are not \(first: row 9, {bad}\)\. Drop or correct",
+    ) as caught:
+        checked_labels(events, None, 7)
+    assert not caught.value.answers
+
+
+def test_where_events_are_missing_those_are_named_before_other_bad_ones():
+    events = np.array([-1, "a", None, 1], dtype=object)
+    with pytest.raises(DataError, match=r"1 of 4 are not \(first: row 2, nan\)\. Drop these"):
+        checked_labels(events, None, 0)

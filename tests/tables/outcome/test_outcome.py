@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sksurv.util import Surv as SksurvSurv
 
 from survtrace import DataError, DataWarning, Surv
 from survtrace.cohort.file_source import FileSource
@@ -12,6 +11,9 @@ from survtrace.errors import rows_named
 from survtrace.tables.files.formats import split_outcome
 from survtrace.tables.outcome.outcome import (
     Outcome,
+    has_later_row,
+    join_rows,
+    read_labels,
     read_outcome,
     require_same_subjects,
 )
@@ -52,7 +54,9 @@ def test_every_accepted_form_says_the_same(y):
 
 
 def test_scikit_survival_targets_are_read_whatever_their_names():
-    y = SksurvSurv.from_arrays([True, False], [2.0, 3.0], name_event="cens", name_time="days")
+    y = pytest.importorskip("sksurv.util").Surv.from_arrays(
+        [True, False], [2.0, 3.0], name_event="cens", name_time="days"
+    )
     outcome = read_outcome(y)
     assert outcome.event.tolist() == [1, 0]
     assert outcome.duration.tolist() == [2.0, 3.0]
@@ -201,6 +205,8 @@ def test_an_event_at_zero_is_refused_or_shifted():
     with pytest.raises(DataError, match=r"1 of 3 events are at 0 \(first: row 1\).*'shift'"):
         read_outcome(y)
     assert read_outcome(y, zero_duration="shift").duration.tolist() == [4.0, 1.5, 3.0]
+    years = {**y, "duration": [4.0, 0.0, 0.5]}
+    assert read_outcome(years, zero_duration="shift").duration.tolist() == [4.0, 0.25, 0.5]
 
 
 def test_subjects_censored_at_zero_carry_no_information():
@@ -422,3 +428,75 @@ def test_where_nobody_has_a_positive_duration_events_are_shifted_to_a_half():
     y = {"event": [1, 2], "duration": [0.0, 0.0]}
     assert read_outcome(y, zero_duration="shift", censored=[]).duration.tolist() == [0.5, 0.5]
     assert read_outcome(y, zero_duration=0.25, censored=[]).duration.tolist() == [0.25, 0.25]
+
+
+def test_an_outcome_that_is_read_already_is_taken_as_it_is():
+    outcome = Outcome(DURATION, EVENT, (1, 2))
+    assert read_outcome(outcome) is outcome
+    assert read_outcome(outcome, causes=[1, 2]) is outcome
+    assert read_outcome(outcome, causes=[2, 1]).event.tolist() == [0, 2, 1, 2]
+
+
+def test_the_last_row_of_a_subject_is_that_which_ends_last_wherever_it_stands():
+    id, duration = np.array([8, 7, 9, 8, 9, 9]), np.array([5.0, 2.0, 3.0, 1.0, 9.0, 6.0])
+    later = has_later_row(id, duration)
+    assert later.tolist() == [False, False, True, True, False, True]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {},
+        {"entry": np.array([1.0, 0.0, 2.0, 0.0])},
+        {"id": np.array([3, 1, 2, 0])},
+        {"entry": np.array([1.0, 0.0, 2.0, 0.0]), "id": np.array([3, 1, 2, 0])},
+    ],
+    ids=["nothing", "entry", "id", "both"],
+)
+def test_where_everybody_has_one_row_there_is_nothing_to_join(columns):
+    outcome = Outcome(DURATION, EVENT, (1, 2), **columns)
+    joined, place = join_rows(outcome)
+    assert joined is outcome
+    assert place.tolist() == [0, 1, 2, 3]
+
+
+def test_rows_that_touch_are_joined_and_a_gap_stays():
+    outcome = Outcome(
+        np.array([9.0, 2.0, 4.0, 6.0]),
+        np.array([1, 0, 0, 2]),
+        (1, 2),
+        entry=np.array([5.0, 0.0, 2.0, 1.0]),
+        id=np.array([8, 8, 8, 7]),
+    )
+    joined, place = join_rows(outcome)
+    assert joined.entry.tolist() == [1.0, 0.0, 5.0]
+    assert joined.duration.tolist() == [6.0, 4.0, 9.0]
+    assert joined.event.tolist() == [2, 0, 1]
+    assert place.tolist() == [2, 1, 1, 0]
+
+
+def test_labels_of_a_chunk_come_with_its_checked_columns():
+    y = {"event": ["b", 0], "duration": [2, 3], "entry": [0, 1], "id": ["p", "q"]}
+    found = read_labels(y, None, 0)
+    assert (found.codes.tolist(), found.labels) == ([0, 1], ["b", 0])
+    assert (found.duration.tolist(), found.entry.tolist()) == ([2.0, 3.0], [0.0, 1.0])
+    assert found.id.tolist() == ["p", "q"]
+    assert found.counts["b"].n == 1
+    with pytest.raises(DataError, match=r"entry must be zero or more; 1 of 2 .*row 6, -1"):
+        read_labels({**y, "entry": [0, -1]}, None, 5)
+    assert read_labels({"event": [0], "duration": [1.0]}, None, 0).entry is None
+
+
+def test_a_row_is_whole_where_it_is_all_of_a_subjects_time():
+    entry, id = np.array([0.0, 1.0, 0.0, 0.0]), np.array([0, 0, 1, 2])
+    outcome = Outcome(np.array([1.0, 4.0, 2.0, 3.0]), EVENT, (1, 2), entry=entry, id=id)
+    assert outcome.is_whole.tolist() == [False, False, True, True]
+    assert Outcome(DURATION, EVENT, (1, 2)).is_whole.all()
+    assert (outcome.n_subjects, outcome.is_start_stop) == (3, True)
+    assert outcome.n_events == {1: 2, 2: 1}
+
+
+def test_events_of_nobody_are_whole_numbers_too():
+    nobody = read_outcome({"event": [], "duration": []})
+    assert nobody.event.dtype == read_outcome({"event": [0], "duration": [1.0]}).event.dtype
+    assert Outcome(DURATION, EVENT, (1, 2)).event[nobody.event].tolist() == []

@@ -1,7 +1,9 @@
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
-from survtrace import DataError
+from survtrace import DataError, DataWarning
 from survtrace.tables.outcome.outcome_columns import (
     as_ids,
     checked_durations,
@@ -45,3 +47,38 @@ def test_an_id_that_is_a_tuple_stays_one(ids):
 def test_ids_of_a_mapping_may_be_tuples():
     y = {"event": [0, 1], "duration": [1.0, 2.0], "id": [("a", 1), ("a", 2)]}
     assert columns_by_name(y).id.tolist() == y["id"]
+
+
+def test_durations_in_one_unit_are_read_with_a_remark():
+    durations = np.array(["3 months", "5 months", ""], dtype=object)
+    with pytest.warns(DataWarning, match=r"2 of 3 were read as numbers.*row 4, '3 months' is 3\)"):
+        np.testing.assert_array_equal(duration_numbers(durations, first_row=4), [3, 5, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("y", "seen"),
+    [
+        (np.ones((3, 2)), r"an array of shape \(3, 2\)"),
+        ([1, 2, 3], r"an array of shape \(3,\)"),
+        (7.5, "got float"),
+    ],
+    ids=["array", "list", "number"],
+)
+def test_an_outcome_without_names_is_refused_by_its_shape_or_type(y, seen):
+    with pytest.raises(DataError, match=rf"y must name its columns.*{seen}\. A plain array"):
+        columns_by_name(y)
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_a_truth_value_and_a_number_of_a_frame_are_an_outcome_whatever_their_names(form):
+    found = columns_by_name(form({"dead": [True, False], "days": [2.5, 3.0]}))
+    assert found.event.tolist() == [True, False]
+    assert (found.event.dtype.kind, found.duration.dtype.kind) == ("b", "f")
+    assert found.duration.tolist() == [2.5, 3.0]
+
+
+@pytest.mark.parametrize("odd", [10**400, [2.0], object], ids=["beyond floats", "list", "class"])
+def test_a_duration_that_no_float_can_be_is_counted_and_its_row_named(odd):
+    durations = np.array([1.0, None, odd, odd, 3], dtype=object)
+    with pytest.raises(DataError, match=r"entry must be a number; 2 of 5 are not \(first: row 9,"):
+        duration_numbers(durations, first_row=7, name="entry")

@@ -1,12 +1,15 @@
 """A frame and the names of its outcome's columns say what X and y say."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from survtrace import DataError, DataWarning, Surv, SurvTRACE, load
-from survtrace.tables.outcome.pairing import pair
+from survtrace.tables.outcome.pairing import pair, read_scored
 
 ROLES = {"event": "cause", "duration": "months"}
 
@@ -115,3 +118,37 @@ def test_a_model_that_knows_entry_scores_those_seen_from_the_start(one_cause, ti
     table = X.assign(months=y["duration"], cause=y["event"])[120:]
     assert est.score(table, ROLES) == est.score(X[120:], y[120:])
     assert np.isfinite(est.score(X[120:], y[120:]))
+
+
+LIVING = {"age": [61.0, 47.0, 50.0], "alive": [1, 0, 1], "months": [9.0, 4.0, 7.0]}
+
+
+def test_a_column_of_the_living_is_asked_about_where_1_was_an_event_in_the_fit():
+    est = SimpleNamespace(causes_=[1])
+    with pytest.raises(DataError, match="called 'alive', and 1 was an event in the fit"):
+        read_scored(est, LIVING, {"event": "alive", "duration": "months"})
+    X, outcome = read_scored(est, LIVING, {"event": "alive", "duration": "months", "censored": 0})
+    assert list(X.columns) == ["age"]
+    assert outcome.event.tolist() == [1, 0, 1]
+
+
+def test_an_outcome_beside_the_covariates_has_the_causes_of_the_fit():
+    est = SimpleNamespace(causes_=["b", "a"], censored_=["well"])
+    y = {"event": ["a", "well", "b"], "duration": [1.0, 2.0, 3.0]}
+    assert read_scored(est, {"age": [1.0, 2.0, 3.0]}, y)[1].event.tolist() == [2, 0, 1]
+
+
+def test_what_is_not_fitted_cannot_be_scored():
+    with pytest.raises(NotFittedError, match=r"SimpleNamespace has no causes_ yet\. Call fit"):
+        read_scored(SimpleNamespace(), LIVING, {"event": "alive", "duration": "months"})
+
+
+def test_columns_of_a_mapping_have_row_labels_as_those_of_a_frame():
+    """Or an outcome in another order would go to other subjects."""
+    X = pd.DataFrame({"age": [61.0, 47.0, 50.0]}, index=list("bca"))
+    y = pd.DataFrame({"event": [0, 1, 2], "duration": [1.0, 2.0, 3.0]}, index=list("abc"))
+    for given in (X, {"age": X["age"]}):
+        with pytest.warns(DataWarning, match="X and y have the same labels in another order"):
+            found = pair(given, y)
+        assert found.y["event"].tolist() == [1, 2, 0]
+        assert list(found.X["age"]) == [61.0, 47.0, 50.0]

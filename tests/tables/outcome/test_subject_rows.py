@@ -308,3 +308,44 @@ def test_a_row_that_ends_before_it_begins_is_refused_in_its_chunk():
         DataError, match=r"in 1 of 2 rows it does not \(first: row 3, id 'b': entry"
     ):
         rows.add(ids, np.array([1.0, 3.0]), np.array([2.0, 2.0]), np.zeros(2, dtype=int))
+
+
+@pytest.mark.parametrize(
+    ("entry", "way_out"),
+    [
+        ([0.0, 2.0, 4.0, 5.0, 8.0], "end it where the next begins"),
+        ([0.0, 1.0, 4.0, 5.0, 8.0], "end it where the next begins"),
+        ([0.0, 1.0, 3.0, 5.0, 8.0], "Since most do: entry and duration must count from the same"),
+    ],
+    ids=["one of four", "two of four", "three of four"],
+)
+def test_where_most_rows_overlap_the_origin_or_the_id_may_be_wrong(entry, way_out):
+    duration = [2.0, 4.0, 6.0, 8.0, 10.0]
+    y = {"id": ["a"] * 5, "entry": entry, "duration": duration, "event": [0, 0, 0, 0, 1]}
+    with pytest.raises(DataError, match=rf"must not overlap.*{way_out}"):
+        read_outcome(y)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        (
+            {"entry": [2.0, 3.0, 0.0, 0.0], "duration": [4.0, 5.0, 2.0, 3.0], "event": [0] * 4},
+            r"2 of 4 rows follow a later one \(first: row 0 and row 2, id 'a': from 2, then from 0",
+        ),
+        (
+            {"entry": [0.0, 0.0, 2.0, 3.0], "duration": [2.0, 3.0, 4.0, 5.0], "event": [1] * 4},
+            r"2 of 2 subjects have rows after an event \(first: row 0 and row 2, id 'a': event at "
+            r"2, and a row to 4\)",
+        ),
+    ],
+    ids=["order", "event"],
+)
+def test_of_two_subjects_with_bad_rows_both_rows_of_the_first_are_named(columns, said):
+    with pytest.raises(DataError, match=said):
+        read_outcome({"id": ["a", "b", "a", "b"], **columns})
+
+
+def test_a_table_without_rows_is_an_ordinary_one():
+    nobody = read_outcome({name: [] for name in ROWS})
+    assert (nobody.entry, nobody.id, nobody.goes_on) == (None, None, None)

@@ -174,3 +174,41 @@ def test_each_interval_of_a_longer_grid_has_20_events(n_events, n_intervals):
     entry = np.linspace(40, 80, n_events)
     by_age = Outcome(entry + 10, np.ones(n_events, dtype=np.int64), (1,), entry=entry)
     assert len(quantile_cuts(by_age, 4)) - 1 == n_intervals
+
+
+@pytest.mark.parametrize("durations", [[4.0] * 10, [4.0] * 10 + [5.0]], ids=["10", "11, one later"])
+def test_a_few_equal_durations_are_taken(durations):
+    y = outcome([1] * len(durations), durations)
+    counts = y.n_events
+    assert choose_cuts(y, 1, None, counts, counts, counts).tolist() == [0.0, durations[-1]]
+
+
+def test_eleven_equal_durations_are_refused():
+    y = outcome([1] * 11, [4.0] * 11)
+    with pytest.raises(DataError, match=r"those of all 11 subjects are 4\. Pass the column"):
+        choose_cuts(y, 1, None, y.n_events, y.n_events, y.n_events)
+
+
+def test_a_stay_is_counted_in_deviations_from_the_mean():
+    scale = StayScale(mean=3.0, deviation=2.0, longest=7.0)
+    assert scale.standardise(np.array([1.0, 3.0, 7.0, 9.0])).tolist() == [-1.0, 0.0, 2.0, 2.0]
+
+
+def test_stays_that_are_all_the_same_have_a_deviation_of_one():
+    assert StayScale.of(outcome([1, 0], [4.0, 4.0]), 4.0) == StayScale(4.0, 1.0)
+
+
+def test_a_grid_of_the_user_begins_at_the_first_entry():
+    y = Outcome(np.array([61.0, 70.0]), np.array([1, 1]), (1,), entry=np.array([50.0, 60.0]))
+    counts = {1: 2}
+    cuts = choose_cuts(y, 4, np.array([0.0, 10.0, 50.0, 65.0, 80.0]), counts, counts, counts)
+    assert cuts.tolist() == [50.0, 65.0, 80.0]
+
+
+def test_of_a_sample_the_events_within_the_grid_are_counted_by_their_share():
+    """Half of the events of the sample lie within it: so do 3 of all 6, fewer than 4 intervals."""
+    y = outcome([1, 1, 1, 1], [1.0, 2.0, 5.0, 6.0])
+    grid = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
+    with pytest.warns(DataWarning, match=r"intervals \(4\): \{1: 3\}"):
+        choose_cuts(y, 4, grid, {1: 6}, {1: 6}, {1: 6})
+    choose_cuts(y, 4, grid, {1: 8}, {1: 8}, {1: 8})

@@ -100,3 +100,9 @@ def test_a_tail_has_a_fiftieth_and_ten_subjects_but_no_more_than_a_quarter(n, n_
     for value in {n_tail, n - 1 - n_tail}:
         [place] = np.flatnonzero(knots == value)
         assert scores[place] == pytest.approx(norm.ppf((value + 0.5) / n))
+
+
+def test_a_tail_is_no_shorter_than_a_thousandth_of_the_whole_range():
+    """All but one have the same value, so that the outermost quantiles are no distance apart."""
+    knots, _ = number_curve(np.append(np.zeros(100), 1000.0))
+    assert knots[-1] == pytest.approx(np.log(1 / 102 / 1e-12))

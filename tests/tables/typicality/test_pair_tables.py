@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency
 
+from survtrace.tables.typicality import pair_tables as module
 from survtrace.tables.typicality.pair_tables import (
     _likelihood_ratio,
     count_pairs,
@@ -99,3 +100,13 @@ def test_a_combination_is_as_surprising_as_it_is_rarer_than_expected():
     np.testing.assert_allclose(tables.tables[0], expected)
     bins = np.array([[0, 1], [1, 1], [-1, 0], [0, -1]])
     np.testing.assert_allclose(tables.read(bins)[:, 0], [rarely, often, mean, mean])
+
+
+def test_of_more_subjects_than_can_be_counted_every_second_is_from_the_first_on(monkeypatch):
+    monkeypatch.setattr(module, "MOST_SUMS", 0)  # so that 500 are counted
+    alternating, halves = np.tile([0, 1], 250), np.repeat([0, 1], 250)
+    bins = np.empty((1000, 2), dtype=np.int64)
+    bins[::2] = np.stack([alternating, alternating], axis=1)
+    bins[1::2] = np.stack([alternating, halves], axis=1)
+    assert find_pairs(bins).tolist() == [[0, 1]]
+    assert find_pairs(bins[1:]).tolist() == []

@@ -45,3 +45,11 @@ def test_a_measure_that_is_the_same_for_all_has_a_short_tail():
     """Of mean 0.1, as if one of them were beyond: 0.1 and 1 are 1 and 10 means."""
     found = share(np.zeros(50), [0.0, 0.1, 1.0])
     assert found == pytest.approx([1.0, 1 / 51 / 2, 1 / 51 / 11], rel=0.1)
+
+
+@pytest.mark.parametrize("n", [1, 40, 5000])
+def test_there_are_knots_of_64_shares_one_beyond_and_25_of_the_tail(n):
+    """Fewer values have fewer of their own; of many different ones no knot is to spare."""
+    knots = learn_shares(np.random.default_rng(0).exponential(size=n))
+    assert knots.shape == (2, 64 + 1 + 25)
+    assert (np.diff(knots[0]) > 0).all() == (n == 5000)

@@ -7,6 +7,7 @@ import pytest
 from survtrace.errors import DataWarning
 from survtrace.tables.covariates.covariates import infer_covariates, open_table
 from survtrace.tables.covariates.encoding import Encoded, Encoding, learn_encoding
+from survtrace.tables.typicality.one_subject import OneSubject
 from survtrace.tables.typicality.pair_tables import PairTables
 from survtrace.tables.typicality.residuals import Residuals
 from survtrace.tables.typicality.typicality import UNLIKE, Typicality, _first_largest
@@ -212,3 +213,26 @@ def test_of_all_pairs_the_worst_of_the_covariate_that_has_most_surprise_is_named
     usual = made_of(n_columns=5, pairs=[[0, 1], [1, 2], [3, 4]])
     assert usual._worst_of_all_pairs(np.array([2.0, 3.0, 4.0])) == [1, 2]
     assert usual._worst_of_all_pairs(np.array([2.0, 1.0, 4.0])) == [3, 4]
+
+
+@pytest.mark.parametrize(("n", "n_bins"), [(20, 4), (130, 5), (3_000, 12)])
+def test_numbers_have_as_many_bins_as_the_cube_root_of_subjects_from_4_to_12(n, n_bins):
+    assert len(learn(draw(n, seed=1)[["age"]]).scores.edges) == n_bins - 1
+
+
+def test_two_values_that_one_subject_lacks_are_filled_in_as_in_a_table():
+    """Two copies but for a little: what is put in place of one depends on that of the other."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200)
+    y = x + 0.5 * rng.normal(size=200)
+    usual = learn(pd.DataFrame({"x": x, "y": y, "z": y + 0.01 * rng.normal(size=200)}))
+    encoded = usual.encoding.encode(open_table({"x": [2.0], "y": [np.nan], "z": [np.nan]}))
+    read = usual.scores.read(usual.encoding, encoded)
+    together = np.abs(usual.residuals.read(usual.encoding, encoded, read)).max()
+    normal = {0: float(read.normal[0, 0])}
+    alone = OneSubject(usual)._largest_residual(encoded.rows[0].tolist(), normal)
+    assert alone == pytest.approx(together, rel=1e-9)
+
+
+def test_what_is_shown_is_from_how_many_was_learned(usual):
+    assert repr(usual) == "Typicality(n_subjects=4000)"

@@ -54,7 +54,7 @@ def read_column(table: nw.DataFrame[Any], covariate: Covariate, first_row: int =
     Levels(codes=array([ 0, -1,  1]), text=['f', 'm'])
     """
     if covariate.kind == "categorical":
-        return levels(table, covariate)
+        return levels(table, covariate, first_row)
     try:
         values = numbers(table, covariate, first_row)
     except OverflowError:  # a whole number that no float can hold: infinite, to be refused
@@ -128,7 +128,7 @@ def _as_floats(series: nw.Series[Any]) -> NDArray[np.float64] | None:
         return None
 
 
-def levels(table: nw.DataFrame[Any], covariate: Covariate) -> Levels:
+def levels(table: nw.DataFrame[Any], covariate: Covariate, first_row: int = 0) -> Levels:
     """Read a categorical column as text levels in order of appearance; 1, 1.0, "1" are one level.
 
     Spaces around a text do not count; an empty text is missing.
@@ -138,7 +138,7 @@ def levels(table: nw.DataFrame[Any], covariate: Covariate) -> Levels:
     >>> levels(nw.from_native(pd.DataFrame({"a": [2.0, 1.0, 2.0]})), Covariate("a", "categorical"))
     Levels(codes=array([0, 1, 0]), text=['2', '1'])
     """
-    return read_levels(*_factorise(table.get_column(covariate.name)), covariate)
+    return read_levels(*_factorise(table.get_column(covariate.name)), covariate, first_row)
 
 
 def text_levels(series: nw.Series[Any]) -> Levels:

@@ -87,6 +87,23 @@ def learned_names(
     return [seen[name] for name in names]
 
 
+def require_unicode(names: Iterable[Any]) -> None:
+    r"""Refuse names that hold half a character, which no file and no frame of pandas 3 can hold.
+
+    Examples
+    --------
+    >>> require_unicode(["age", chr(0xD800)])
+    Traceback (most recent call last):
+    survtrace.errors.DataError: column names must be whole characters; got '\ud800'. Rename it.
+    """
+    for name in names:
+        try:
+            str(name).encode()
+        except UnicodeEncodeError:
+            message = f"column names must be whole characters; got {str(name)!r}. Rename it."
+            raise DataError(message) from None
+
+
 def require_distinct_names(names: Sequence[str], file: str = "", row: str = "") -> None:
     """Refuse names that occur more than once; those of a file stand in its first row."""
     repeated = sorted(name for name, n in Counter(names).items() if n > 1)

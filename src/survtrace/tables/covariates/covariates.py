@@ -18,6 +18,7 @@ from survtrace.tables.covariates.covariate import (
     Kind,
     learned_names,
     require_distinct_names,
+    require_unicode,
 )
 from survtrace.tables.covariates.real_numbers import (
     as_array,
@@ -57,6 +58,7 @@ def open_frame(X: Any) -> nw.DataFrame[Any] | None:
     (['0'], None)
     """
     if isinstance(X, pd.DataFrame):
+        require_unicode(X.columns)
         if not all(isinstance(name, str) for name in X.columns):  # new names cost a copy of all
             X = X.set_axis([str(name) for name in X.columns], axis=1)
         require_distinct_names(list(X.columns))
@@ -71,6 +73,7 @@ def open_frame(X: Any) -> nw.DataFrame[Any] | None:
 
 
 def _frame_of_mapping(X: Mapping[Any, Any]) -> pd.DataFrame:
+    require_unicode(X)
     if X and all(np.ndim(values) == 0 for values in X.values()):
         raise DataError(
             "X must be a table with a row for each subject; got a mapping with one value for each "

@@ -127,12 +127,27 @@ def merge_equal(codes: NDArray[np.intp], texts: list[str | None]) -> Levels:
     return Levels(codes.astype(np.int64, copy=False), cast("list[str]", texts))
 
 
-def read_levels(codes: NDArray[np.intp], distinct: Sequence[Any], covariate: Covariate) -> Levels:
+def read_levels(
+    codes: NDArray[np.intp], distinct: Sequence[Any], covariate: Covariate, first_row: int = 0
+) -> Levels:
     """Read a categorical column as text levels in order of appearance; 1, 1.0, "1" are one level.
 
-    Spaces around a text do not count; an empty text is missing.
+    Spaces around a text do not count; an empty text is missing; an infinite number is refused.
     """
-    return merge_equal(codes, _normalised([text_of(level) for level in distinct], covariate))
+    texts = _normalised([text_of(level) for level in distinct], covariate)
+    infinite = [
+        code
+        for code, level in enumerate(distinct)
+        if isinstance(level, float | np.floating) and np.isinf(level) and texts[code] is not None
+    ]
+    if infinite:
+        rows = np.flatnonzero(np.isin(codes, infinite))
+        raise DataError(
+            f"categories must be texts or finite numbers; column {covariate.name!r} has "
+            f"{len(rows)} infinite values (first: {row_name(first_row + rows[0])}). "
+            "Replace infinity by a missing value, or by the name of a category."
+        )
+    return merge_equal(codes, texts)
 
 
 def _normalised(texts: list[str | None], covariate: Covariate) -> list[str | None]:

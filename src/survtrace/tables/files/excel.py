@@ -25,7 +25,7 @@ def read_sheet(path: Path, reading: Reading) -> pd.DataFrame:
     with pd.ExcelFile(path, engine="openpyxl") as file:
         names = [str(name) for name in file.sheet_names]
         sheet = _sheet(names, reading.sheet, path)
-        cells = file.parse(sheet, header=None, dtype=object)
+        cells = pd.read_excel(file, sheet_name=sheet, header=None, dtype=object)
     if reading.sheet is None and len(names) > 1:
         seen = f"{path.name} has the sheets {names}; {sheet!r} was read. Name another by"
         warn(DataWarning(f"{seen} Reading(sheet=...).", in_command=f"{seen} --sheet."))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 import narwhals as nw
+import pandas as pd
 
 from survtrace.errors import DataError, DataWarning, Words, warn
 from survtrace.tables.covariates.covariate import require_distinct_names
@@ -33,9 +34,12 @@ NOT_THERE = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
     *("<NA>", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"),
 )
-# Numbers to the last digit, and one type for a column, not one for each block.
+# From 3.1 on pandas always reads numbers to the last digit, and warns of this option.
+OLD_PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1)
+TO_THE_LAST_DIGIT: dict[str, Any] = {"float_precision": "round_trip"} if OLD_PANDAS else {}
+# One type for a column, not one for each block.
 EXACT: dict[str, Any] = {
-    "float_precision": "round_trip",
+    **TO_THE_LAST_DIGIT,
     "low_memory": False,
     "keep_default_na": False,
     "na_values": list(NOT_THERE),

@@ -1,0 +1,92 @@
+"""What is odd in an outcome is told in words, and what is not odd is not."""
+
+import numpy as np
+import pytest
+
+from survtrace import DataWarning
+from survtrace.tables.outcome.outcome import Outcome
+from survtrace.tables.outcome.outcome_warnings import (
+    informative,
+    warn_if_complete,
+    warn_of_entry,
+    warn_of_unknown_durations,
+)
+
+
+def followed(*duration, event=1, **columns):
+    duration = np.array(duration, dtype=np.float64)
+    return Outcome(duration, np.full(len(duration), event), (1,), **columns)
+
+
+@pytest.mark.parametrize("code", [99, 888, 999, 8888, 9999, 88888, 99999, 999999])
+def test_a_duration_of_all_eights_or_nines_may_mean_not_known(code):
+    with pytest.warns(
+        DataWarning, match=rf"duration is {code:g} for 2 of 5 subjects, and at most 40 for all"
+    ):
+        warn_of_unknown_durations(followed(code, 12.0, 40.0, code, 7.0))
+
+
+@pytest.mark.parametrize(
+    "durations",
+    [
+        (999.0, 12.0, 40.0),
+        (998.0, 998.0, 12.0, 40.0),
+        (1000.0, 1000.0, 12.0, 40.0),
+        (999.0, 999.0, 12.0, 500.0),
+        (888.0, 888.0, 12.0, 444.0),
+        (2000.0, 999.0, 999.0, 12.0),
+    ],
+    ids=["of one alone", "below", "above", "not far", "twice as long", "not the longest"],
+)
+def test_other_long_durations_are_taken_without_a_remark(durations):
+    warn_of_unknown_durations(followed(*durations))
+
+
+def test_a_code_just_above_twice_the_longest_of_the_others_is_told():
+    with pytest.warns(DataWarning, match="duration is 888 for 3 of 4 .* at most 443 for all"):
+        warn_of_unknown_durations(followed(888, 443, 888, 888))
+
+
+def test_of_subjects_censored_at_zero_the_number_and_the_first_are_told():
+    outcome = Outcome(np.array([3.0, 0.0, 0.5, 0.0]), np.array([1, 0, 0, 0]), (1,))
+    with pytest.warns(DataWarning, match=r"2 of 4 subjects are censored .*\(first: row 1\)"):
+        assert informative(outcome).tolist() == [True, False, True, False]
+
+
+def test_where_everybody_has_some_follow_up_nothing_is_told():
+    assert informative(followed(1.0, 2.0, event=0)).tolist() == [True, True]
+
+
+def test_that_nobody_is_censored_is_told():
+    with pytest.warns(DataWarning, match="nobody is censored: all 3 subjects have an event"):
+        warn_if_complete(followed(1.0, 2.0, 3.0))
+
+
+def test_that_nobody_is_censored_is_not_told_where_a_label_means_it_or_somebody_is():
+    warn_if_complete(followed(1.0, 2.0, censored=("alive",)))
+    warn_if_complete(Outcome(np.array([1.0, 2.0]), np.array([1, 0]), (1,)))
+
+
+def test_an_entry_is_small_below_a_hundredth_of_the_median_duration():
+    warn_of_entry(followed(100.0, 300.0, 900.0, entry=np.array([0.0, 0.0, 3.0])))
+    with pytest.warns(DataWarning, match="at most 2.99, and duration 300 in the median"):
+        warn_of_entry(followed(100.0, 300.0, 900.0, entry=np.array([0.0, 2.99, 0.0])))
+
+
+def test_entries_of_start_stop_rows_may_be_small():
+    """The first row of everybody may end early, long before the others."""
+    warn_of_entry(
+        followed(1.0, 900.0, 800.0, entry=np.array([0.0, 1.0, 0.0]), id=np.array([0, 0, 1]))
+    )
+
+
+def test_of_several_gaps_the_first_row_after_one_is_named():
+    outcome = followed(
+        *(1.0, 5.0, 2.0, 6.0, 9.0),
+        entry=np.array([0.0, 3.0, 0.0, 4.0, 0.0]),
+        id=np.array([0, 0, 1, 1, 2]),
+    )
+    with pytest.warns(
+        DataWarning, match=r"2 of 3 subjects have gaps .*\(first: before row 1, from 3\)"
+    ):
+        warn_of_entry(outcome)
