@@ -6,7 +6,7 @@ BIN := .venv/bin
 FAST := $(addprefix tests/,laws losses network metrics inspection inference/test_curves.py inference/test_predictor.py test_bad_input.py \
 	test_golden_fit.py test_naming.py test_persistence.py test_scikit_learn.py test_settings.py cli/commands/test_describe.py)
 
-.PHONY: demo check fast test kernels oldest mutants coverage licences sbom lint format docs study benchmarks r-check r-score clean
+.PHONY: demo check fast test kernels oldest newest mutants coverage licences sbom lint format docs study benchmarks r-check r-score clean
 
 demo: .venv/.demo
 	$(BIN)/survtrace demo --out demo
@@ -32,6 +32,11 @@ kernels: .venv/.installed
 
 oldest: .venv-oldest/.installed
 	.venv-oldest/bin/pytest -n 2 $(FAST)
+
+# What a user gets who installs today: the newest versions, which constraints.txt may not have yet.
+newest: .venv-newest/.installed
+	.venv-newest/bin/pytest -n 2 --dist loadgroup $(sort $(FAST) $(addprefix tests/,app/service cli/commands cohort inference inspection messy \
+		tables test_estimator.py test_streaming.py training))
 
 coverage: .venv/.installed
 	$(BIN)/pytest $(IN_TURN) --cov --cov-report=term:skip-covered
@@ -98,7 +103,7 @@ r-score: .venv/.installed
 	$(IN_R) Rscript benchmarks/r_score.R
 
 clean:
-	rm -rf .venv .venv-oldest .r-library demo site
+	rm -rf .venv .venv-oldest .venv-newest .r-library demo site
 
 .venv/.demo: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -113,4 +118,10 @@ clean:
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/pip install --quiet --constraint constraints-oldest.txt --editable '.[plots,parquet,excel,tune,onnx]' \
 		beartype hypothesis polars pytest pytest-xdist
+	touch $@
+
+.venv-newest/.installed: pyproject.toml
+	$(PYTHON) -m venv --clear .venv-newest
+	.venv-newest/bin/pip install --quiet torch==2.13.0 --editable '.[plots,parquet,excel,tune,onnx,app,report]' \
+		beartype httpx2 hypothesis jsonschema polars 'pytest<9.2' pytest-xdist
 	touch $@

@@ -29,7 +29,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
-from importlib import import_module
+from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -117,21 +117,34 @@ class Verdict(NamedTuple):
 
 def main() -> None:
     options = read_options()
+    check_is_installed()
     deadline = time.monotonic() + options.seconds
     chosen = survivors(options.again) if options.again else sample(options)
     with tempfile.TemporaryDirectory() as folder:
         base = copy_sources(Path(folder) / "base")
         for name in PRELOADED:
             import_module(name)
-        files = sorted({path for mutant in chosen for stage in stages(mutant) for path in stage})
+        files = sorted(
+            {path for m in chosen for stage in stages(m)[: options.stages] for path in stage}
+        )
         started = time.monotonic()
         unchanged = run_unchanged(base, files, options.processes)
         print(
             f"{len(files)} files of tests, unchanged: {time.monotonic() - started:.0f} s",
             flush=True,
         )
-        verdicts = judge(chosen, unchanged, base, options.processes, deadline)
+        verdicts = judge(chosen, unchanged, base, options.processes, deadline, options.stages)
     write(options, chosen, verdicts, unchanged)
+
+
+def check_is_installed() -> None:
+    """Refuse where survtrace's version is not known: every test that fits would fail unchanged."""
+    try:
+        metadata.version("survtrace")
+    except metadata.PackageNotFoundError:
+        raise SystemExit(
+            "mutants need survtrace as an installed package, and none is found: pip install -e ."
+        ) from None
 
 
 def read_options() -> argparse.Namespace:
@@ -142,6 +155,9 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="modules whose path begins so, as metrics/brier")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument(
+        "--stages", type=int, default=9, help="how far from the module tests are tried: 2, its room"
+    )
     parser.add_argument("--seconds", type=float, default=3600.0, help="stop after so long")
     parser.add_argument(
         "--again", type=Path, help="a result: try its survivors alone, and correct it"
@@ -257,6 +273,7 @@ def judge(
     base: Path,
     processes: int,
     deadline: float,
+    n_stages: int,
 ) -> list[Verdict]:
     """Try the mutants, each process in a copy of its own, until the time is over."""
     queue: Any = multiprocessing.SimpleQueue()
@@ -265,7 +282,7 @@ def judge(
     def work() -> None:
         folder = copy_sources(base.parent / str(os.getpid()), base)
         while (number := next_number(turn)) < len(chosen) and time.monotonic() < deadline:
-            queue.put(try_mutant(number, chosen[number], unchanged, folder, deadline))
+            queue.put(try_mutant(number, chosen[number], unchanged, folder, deadline, n_stages))
         queue.put(None)
 
     verdicts = []
@@ -299,7 +316,12 @@ def collect(work: Any, queue: Any, processes: int) -> Iterable[Any]:
 
 
 def try_mutant(
-    number: int, mutant: Mutant, unchanged: dict[str, Outcome], folder: Path, deadline: float
+    number: int,
+    mutant: Mutant,
+    unchanged: dict[str, Outcome],
+    folder: Path,
+    deadline: float,
+    n_stages: int,
 ) -> Verdict:
     """Put a mutant in place, run its tests until one fails, and put the module back."""
     started = time.monotonic()
@@ -309,7 +331,7 @@ def try_mutant(
     # Compiled files are told from stale ones by the date in seconds.
     os.utime(path, (dates.st_atime, dates.st_mtime + 10 + number))
     try:
-        verdict, by = run_stages(mutant, unchanged, folder, deadline)
+        verdict, by = run_stages(mutant, unchanged, folder, deadline, n_stages)
     finally:
         path.write_text(kept)
         os.utime(path, (dates.st_atime, dates.st_mtime))
@@ -317,11 +339,15 @@ def try_mutant(
 
 
 def run_stages(
-    mutant: Mutant, unchanged: dict[str, Outcome], folder: Path, deadline: float
+    mutant: Mutant,
+    unchanged: dict[str, Outcome],
+    folder: Path,
+    deadline: float,
+    n_stages: int,
 ) -> tuple[str, str]:
     """Run the tests of a mutant, near ones first, and of these the fast ones."""
     n_run = 0
-    for stage in stages(mutant):
+    for stage in stages(mutant)[:n_stages]:
         files = sorted(
             (f for f in stage if is_usable(unchanged[f])), key=lambda f: unchanged[f].seconds
         )
