@@ -3,10 +3,11 @@
     python benchmarks/kernels.py --device cpu
     python benchmarks/kernels.py --device cuda --repeats 5
 
-30,000 subjects with 18 covariates, batches of 1,024, the default network with 1 and 8 members. All
-variants take turns within each repeat, in one process and on one thread. On a processor the clock
-is that of the process, which other work on the machine disturbs least. A kernel that earns less
-than 5 % of an epoch is to go: its file, and its line in ops/<device>/__init__.py.
+18 covariates, the default network with 1 and 8 members, in the smallest and the largest batch that
+is chosen for a table (64 subjects and 1,024), 30 steps to an epoch. All variants take turns within
+each repeat, in one process and on one thread. On a processor the clock is that of the process,
+which other work on the machine disturbs least. A kernel that earns less than 5 % of an epoch in
+every case is to go: its file, and its line in ops/<device>/__init__.py.
 Results go to benchmarks/results/kernels_<device>.json.
 """
 
@@ -28,17 +29,19 @@ from survtrace.datasets import make_cohort
 from survtrace.ops.support import OPERATIONS
 
 RESULTS = Path(__file__).parent / "results"
-N_SUBJECTS, BATCH = 30_000, 1024
+N_STEPS = 30  # of an epoch
 
 
-def epoch_seconds(X: Any, y: Any, n_members: int, device: str, n_epochs: int) -> float:
+def epoch_seconds(
+    X: Any, y: Any, batch_size: int, n_members: int, device: str, n_epochs: int
+) -> float:
     """Seconds of an epoch: a fit of more epochs less a fit of one, by the number of epochs more."""
 
     def fit_seconds(max_epochs: int) -> float:
         clock = time.process_time if device == "cpu" else time.perf_counter
         est = SurvTRACE(
             n_members=n_members,
-            batch_size=BATCH,
+            batch_size=batch_size,
             max_epochs=max_epochs,
             patience=1000,
             unknown_steps=0,
@@ -54,17 +57,21 @@ def epoch_seconds(X: Any, y: Any, n_members: int, device: str, n_epochs: int) ->
     return (fit_seconds(1 + n_epochs) - fit_seconds(1)) / n_epochs
 
 
-def measure(n_members: int, device: str, repeats: int, n_epochs: int) -> dict[str, Any]:
+def measure(
+    batch_size: int, n_members: int, device: str, repeats: int, n_steps: int
+) -> dict[str, Any]:
     """Seconds of an epoch with all kernels and without each, and what each earns of an epoch."""
-    X, y = make_cohort(N_SUBJECTS, random_state=0)
+    X, y = make_cohort(N_STEPS * batch_size, random_state=0)
+    n_epochs = max(n_steps // N_STEPS, 1)
     tried = ["gradient", "survival_loss", "update"]  # an epoch has no predictions
     seconds: dict[str, list[float]] = {name: [] for name in ("all kernels", *tried)}
-    epoch_seconds(X, y, n_members, device, 1)  # compiles
+    epoch_seconds(X, y, batch_size, n_members, device, 1)  # compiles
     for repeat in range(repeats):
         for name, measured in seconds.items():
             with ops.plain(name) if name in OPERATIONS else nullcontext():
-                measured.append(epoch_seconds(X, y, n_members, device, n_epochs))
-        print(n_members, repeat, {n: round(s[-1], 3) for n, s in seconds.items()}, flush=True)
+                measured.append(epoch_seconds(X, y, batch_size, n_members, device, n_epochs))
+        last = {name: round(measured[-1], 3) for name, measured in seconds.items()}
+        print(batch_size, n_members, repeat, last, flush=True)
     all_kernels = seconds["all kernels"]
     earned = {
         name: {
@@ -83,18 +90,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--steps", type=int, nargs="+", default=[900, 60], help="for each batch")
+    parser.add_argument("--batches", type=int, nargs="+", default=[64, 1024])
     parser.add_argument("--members", type=int, nargs="+", default=[1, 8])
     given = parser.parse_args()
     torch.set_num_threads(1)
-    report = {
-        "subjects": N_SUBJECTS,
-        "batch": BATCH,
-        "torch": version("torch"),
-        "members": {
-            str(m): measure(m, given.device, given.repeats, given.epochs) for m in given.members
-        },
-    }
+    report: dict[str, Any] = {"torch": version("torch"), "steps of an epoch": N_STEPS}
+    for batch_size, n_steps in zip(given.batches, given.steps, strict=True):
+        report[f"batches of {batch_size}"] = {
+            f"members: {m}": measure(batch_size, m, given.device, given.repeats, n_steps)
+            for m in given.members
+        }
     out = RESULTS / f"kernels_{given.device}.json"
     out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     print(f"wrote {out}")
