@@ -1,3 +1,5 @@
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,8 @@ from survtrace import SurvTRACE
 from survtrace.batch import INTEGER_COLUMNS, Batch
 from survtrace.datasets import make_cohort
 from survtrace.metrics import aalen_johansen
-from survtrace.training.unknown import _hide
+from survtrace.training import fit as fit_module
+from survtrace.training.unknown import _hide, recalibrated_heads
 
 # In one process, so that what the fixtures fit is fitted once.
 pytestmark = pytest.mark.xdist_group("unknown")
@@ -101,3 +104,35 @@ def test_a_quarter_of_what_is_hidden_is_unseen_and_a_share_above_1_hides_all(mon
     rows, values = _hide(batch, unknown, torch.Generator())
     assert rows[0].tolist() == [[7, 7, 7, 7], [11, 20, 7, 7], [11, 20, 30, 40]]
     assert values[0].tolist() == [[0.5] * 4, [1.0, 1.0, 0.5, 0.5], [1.0] * 4]
+
+
+def test_heads_are_recalibrated_for_a_while_and_then_what_they_were(fits):
+    network = copy.deepcopy(fits[0].network_)
+    factor = network.recalibration_factor
+    factor.copy_(torch.linspace(0.5, 2, factor.numel()).view_as(factor))
+    before = copy.deepcopy(network.state_dict())
+    rows = torch.tensor(fits[0].encoding_.first_rows[:-1])[None, None].expand(2, 1, -1)
+    logits = network.cause_logits(rows, torch.ones(rows.shape))
+    with recalibrated_heads(network):
+        shift = network.cause_logits(rows, torch.ones(rows.shape)) - logits
+    torch.testing.assert_close(shift, torch.log(factor).expand_as(shift))
+    for name, tensor in network.state_dict().items():
+        assert torch.equal(tensor, before[name]), name
+
+
+def test_unknown_is_learned_at_the_level_that_was_fitted(cohort, monkeypatch):
+    """A network whose hazards are twice too high says of nobody what a good one says."""
+    X, y = cohort
+    train = fit_module.train
+
+    def train_and_double(network, *rest):
+        train(network, *rest)
+        with torch.no_grad():
+            for head in network.cause_heads:
+                head.outer.bias.add_(0.7 / (1 + network.causes.proportional))
+
+    nobody = pd.DataFrame({name: [np.nan] for name in X.columns})
+    answers = [SurvTRACE(**SETTINGS).fit(X, y).predict_proba(nobody, 60.0)]
+    monkeypatch.setattr(fit_module, "train", train_and_double)
+    answers.append(SurvTRACE(**SETTINGS).fit(X, y).predict_proba(nobody, 60.0))
+    np.testing.assert_allclose(*answers, rtol=0.1)

@@ -22,6 +22,7 @@ from survtrace.threads import threads
 from survtrace.training.fit import plan_training
 from survtrace.training.history import History
 from survtrace.training.loop import train
+from survtrace.training.rescaling import rescale
 from survtrace.training.unknown import learn_unknown
 
 # Steps are this part of the fit's. A third was best for the whole network at 300, 1,000 and 5,000
@@ -62,6 +63,7 @@ def fine_tune(
             train(network, batch_source, plan, history, settings.verbose)
         if history.interrupted:
             raise KeyboardInterrupt
+        rescale(network, batch_source.cohort, with_power=False)  # dropout shifts the level
         learn_unknown(network, cohort, batch_source, settings.unknown_steps, base)
 
 

@@ -90,7 +90,7 @@ class Cluster(FileReaders, Protocol):
 def fit(
     settings: Any, source: Source, device: torch.device, cluster: Cluster | None = None
 ) -> FittedState:
-    """Prepare a cohort, train, learn what "unknown" means, recalibrate.
+    """Prepare a cohort, train, recalibrate, learn what "unknown" means.
 
     ``settings`` are those of an estimator, as attributes, and have been checked.
     """
@@ -116,8 +116,6 @@ def fit(
                     shown = shown if isinstance(shown, str) else bool(shown)
                     with open_checkpoint(settings, cohort, plan) as checkpoint:
                         train(network, batch_source, plan, history, shown, checkpoint)
-                if not history.interrupted:
-                    learn_unknown(network, cohort, batch_source, settings.unknown_steps, base)
             except BaseException as error:
                 if not history.records:
                     raise
@@ -127,6 +125,7 @@ def fit(
             interval = None
             if broken_by is None and not history.interrupted:
                 try:
+                    learn_unknown(network, cohort, batch_source, settings.unknown_steps, base)
                     interval = learn_interval(network, cohort, batch_source, plan, settings)
                 except BaseException as error:
                     broken_by = error

@@ -6,8 +6,13 @@ a patient of whom nothing is known, flchain's network predicted 6 % where the co
 covariates of training subjects are hidden at random, any share of them up to all, and only these
 rows learn to make the likelihood largest. Answers for subjects without such values stay the same to
 the bit, which hiding covariates during the training itself did not achieve: it cost up to .003 in
-concordance.
+concordance. The level of the hazards is fitted before, and what is learned here is learned at that
+level; the other way round a level fitted to rows that lack nothing moved the answer for one of whom
+nothing is known by as much, up to 17 % from the cohort's.
 """
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -53,18 +58,39 @@ def learn_unknown(
     gradient = torch.empty(len(table), n_parameters, device=network.device)
     survival_alone = torch.tensor([1.0, 0.0, 0.0], device=network.device)
     steps = training_steps(batch_source, network.shape.n_members, n_steps)
-    for number, (tensors, subjects) in enumerate(steps):
-        batch = tensors.take(subjects)
-        hidden_rows, values = _hide(batch, unknown, generator)
-        hidden = batch._replace(rows=hidden_rows, values=values)
-        places = torch.arange(subjects.numel(), device=subjects.device).view_as(subjects)
-        flat = Batch(*(column.flatten(0, 1) for column in hidden))
-        ops.gradient(network, flat, places, survival_alone, gradient)
-        rows.grad = gradient[:, : table[0].numel()].view_as(table)[:, learned]
-        optimiser.param_groups[0]["lr"] = LEARNING_RATE * (1 - number / n_steps)
-        optimiser.step()
+    with recalibrated_heads(network):
+        for number, (tensors, subjects) in enumerate(steps):
+            batch = tensors.take(subjects)
+            hidden_rows, values = _hide(batch, unknown, generator)
+            hidden = batch._replace(rows=hidden_rows, values=values)
+            places = torch.arange(subjects.numel(), device=subjects.device).view_as(subjects)
+            flat = Batch(*(column.flatten(0, 1) for column in hidden))
+            ops.gradient(network, flat, places, survival_alone, gradient)
+            rows.grad = gradient[:, : table[0].numel()].view_as(table)[:, learned]
+            optimiser.param_groups[0]["lr"] = LEARNING_RATE * (1 - number / n_steps)
+            optimiser.step()
+            with torch.no_grad():
+                table[:, learned] = rows
+
+
+@contextmanager
+def recalibrated_heads(network: Network) -> Iterator[None]:
+    """Let the heads give recalibrated hazards for a while, for a loss that knows no factor.
+
+    The logarithm of the factor is added to the logits, which is exact where hazards are small.
+    """
+    biases = [head.outer.bias for head in network.cause_heads]
+    before = [bias.detach().clone() for bias in biases]
+    shifts = torch.log(network.recalibration_factor).unbind(2)
+    with torch.no_grad():
+        for bias, shift in zip(biases, shifts, strict=True):
+            bias.add_(network.causes.outputs_of(shift.squeeze(1)).unsqueeze(1))
+    try:
+        yield
+    finally:
         with torch.no_grad():
-            table[:, learned] = rows
+            for bias, kept in zip(biases, before, strict=True):
+                bias.copy_(kept)
 
 
 def _hide(

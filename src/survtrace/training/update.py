@@ -93,7 +93,6 @@ def update_network(
     rescale(updated, subjects, with_power=how == "slope")
     if how in TRAINED:
         fine_tune(updated, cohort, settings, seeds, base, heads_only=how == "heads")
-        rescale(updated, subjects, with_power=False)  # dropout in training shifts the level
     return updated
 
 
