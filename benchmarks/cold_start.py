@@ -204,7 +204,7 @@ def markdown(report: dict[str, Any]) -> str:
     """Write the parts as a Markdown table, and those of a process that loads and predicts."""
     runs = {"empty caches": report["empty"]}
     runs |= {f"filled caches, run {n}": run for n, run in enumerate(report["filled"], start=1)}
-    size = f"{report['rows']:,} rows, {report['members']} members"
+    size = f"{report['rows']:,} rows, {report['members']} member{'s' * (report['members'] > 1)}"
     lines = [
         f"{size}, {report['machine']['device']}",
         "",

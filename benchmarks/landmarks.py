@@ -131,7 +131,9 @@ def markdown(report: dict[str, Any]) -> str:
     )
     landmarks = sorted(table.columns.unique("landmark"))
     lines = [
-        "| | " + " | ".join(f"after {at:.0f} years: C, Brier" for at in landmarks) + " |",
+        "| | "
+        + " | ".join(f"after {at:.0f} year{'s' * (at > 1)}: C, Brier" for at in landmarks)
+        + " |",
         "|---|" + "---|" * len(landmarks),
     ]
     scored = {name: table.xs(name, axis=1, level="method") for name in _methods(report)}

@@ -286,16 +286,16 @@ def markdown(report: dict[str, Any]) -> str:
             "",
         ]
         counts = counts[counts[0] == 0 :] + counts[: counts[0] == 0]
-        titles = [f"{n} threads" if n else "automatic" for n in counts]
-        lines.append("| " + " | ".join(["rows, members", *titles, ""]) + " |")
-        lines.append("|---" * (len(counts) + 2) + "|")
+        titles = [f"{n} thread{'s' * (n > 1)}" if n else "automatic" for n in counts]
+        lines.append("| " + " | ".join(["rows, members", *titles]) + " |")
+        lines.append("|---" * (len(counts) + 1) + "|")
         for block in blocks.values():
             for name in ("this", "before"):
                 if name in block:
                     cells = [cell(block[name][part].get(str(n))) for n in counts]
                     label = f"{block['rows']:,}, {block['members']}"
-                    note = "before" if name == "before" else ""
-                    lines.append("| " + " | ".join([label, *cells, note]) + " |")
+                    label += ", before" * (name == "before")
+                    lines.append("| " + " | ".join([label, *cells]) + " |")
         lines.append("")
     if "ceiling" in report:
         kinds = {"products": "threads, bare products", "processes": "processes, an epoch each"}

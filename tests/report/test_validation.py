@@ -148,7 +148,21 @@ def test_where_no_event_came_the_page_says_so(validated):
     scores.loc[ours, ["value", "low", "high"]] = [0.0, 0.0, 0.2]
     one = decisions[decisions["threshold"] == 0.2].copy()
     one["value"] = one["strategy"].map({"model": 0.1, "treat all": 0.0, "treat none": 0.0})
+    one["low"] = one["value"] - 0.05
     changed = replace(found.validation, scores=scores, decisions=one)
     words = " ".join(verdicts(replace(found, validation=changed), cause, horizon))
     assert "100% fewer events came than were predicted" in words
-    assert "at 1 of 1 thresholds examined (0.2)." in words
+    assert (
+        "at 1 of 1 thresholds examined (0.2); its interval lies above both at 1 of them." in words
+    )
+
+
+def test_a_net_benefit_whose_interval_reaches_down_to_another_is_not_called_clear(validated):
+    _, _, found = validated
+    cause, horizon = found.validation.causes[0], found.validation.horizons[0]
+    one = found.validation.decisions[found.validation.decisions["threshold"] == 0.2].copy()
+    one["value"] = one["strategy"].map({"model": 0.1, "treat all": 0.0, "treat none": 0.0})
+    one["low"] = one["value"] - 0.2
+    changed = replace(found, validation=replace(found.validation, decisions=one))
+    words = " ".join(verdicts(changed, cause, horizon))
+    assert "(0.2); its interval lies above both at none of them." in words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import sys
@@ -70,8 +71,16 @@ EXAMPLES: dict[Callable[..., None], str] = {
     doctor.doctor: "survtrace doctor",
     study.figures: "survtrace figures --out figures --ablation ablation/scores.csv",
 }
+
+
+def _paragraphs(command: Callable[..., None]) -> str:
+    """Give a command's docstring with one line a paragraph, to be broken where the screen ends."""
+    parts = inspect.cleandoc(command.__doc__ or "").split("\n\n")
+    return "\n\n".join(" ".join(part.split()) for part in parts)
+
+
 for command, example in EXAMPLES.items():
-    app.command(epilog=f"Example: {example}")(command)
+    app.command(epilog=f"Example: {example}", help=_paragraphs(command))(command)
 
 
 @app.callback(invoke_without_command=True)

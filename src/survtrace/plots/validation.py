@@ -220,7 +220,8 @@ def plot_subgroups(
             ax.plot(middle[k], place, ms=6, **look)
         else:
             ax.annotate("not scored", (0.5, place), xycoords=("axes fraction", "data"),
-                        ha="center", va="center", fontsize="small", color=GREY)  # fmt: skip
+                        ha="center", va="center", fontsize="small", color=GREY,
+                        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # fmt: skip
         if sizes is not None:
             ax.annotate(sizes[k], (1.02, place), xycoords=("axes fraction", "data"), va="center",
                         fontsize="small", annotation_clip=False)  # fmt: skip

@@ -150,8 +150,9 @@ def _scores(summary: Summary) -> Iterator[Image]:
             cause: 100 * (1 - wide.drop(reference) / wide.loc[reference].replace(0, np.nan))
             for cause, wide in tables.items()
         }
-    # Where hardly anybody has had an event the reference is near 0, and a share of it anything.
-    limits = _limits((wide.to_numpy() for wide in tables.values()), most=0.96)
+    # Where hardly anybody has had an event the reference is near 0, and a share of it may be any
+    # number below 1.
+    limits = _limits((wide.to_numpy() for wide in tables.values()), lowest=0.04)
     for cause, wide in tables.items():
         figure, ax = canvas(SMALL)
         labels = {"title": names.cause(cause), "score": shown, "unit": names.time_unit}
@@ -162,11 +163,11 @@ def _scores(summary: Summary) -> Iterator[Image]:
         ax.set_ylim(limits)
         legend_below(figure, ax)
         ends = ", ".join(f"{m} {v:.3g}" for m, v in zip(methods, wide.iloc[:, -1], strict=True))
-        beyond = (wide < limits[0]).any(axis=None) or (wide > limits[1]).any(axis=None)
+        beyond = (wide < limits[0]).any(axis=None)
         yield Image(
             uri(figure),
             f"{shown}, {names.cause(cause)}, over time. At the end: {ends}.",
-            "Some times, where few had an event, lie beyond the scale." if beyond else "",
+            "Some times, where few had an event, lie below the scale." if beyond else "",
         )
 
 
@@ -214,11 +215,11 @@ def _patients(summary: Summary) -> Iterator[Image]:
         )
 
 
-def _limits(parts: Iterable[Any], most: float = 1.0) -> tuple[float, float]:
-    """Ends of an axis that all panels share: 0 and all values, or the middle ``most`` of them."""
+def _limits(parts: Iterable[Any], lowest: float = 0.0) -> tuple[float, float]:
+    """Ends of an axis that all panels share: 0 and all values but the ``lowest`` share of them."""
     values = np.concatenate([np.ravel(part) for part in parts])
     values = np.append(values[np.isfinite(values)], 0.0)
-    low, high = np.quantile(values, [(1 - most) / 2, (1 + most) / 2])
+    low, high = np.quantile(values, [lowest, 1])
     low, high = min(float(low), 0.0), max(float(high), 0.0)
     margin = 0.05 * ((high - low) or 1.0)
     return low - margin, high + margin

@@ -197,13 +197,16 @@ def _usefulness(decisions: pd.DataFrame, cause: Any, horizon: float) -> str:
     if here.empty:
         return ""
     wide = here.pivot_table("value", "threshold", "strategy", dropna=False)
-    better = wide.index[wide["model"] > wide[["treat all", "treat none"]].max(axis=1)]
+    other = wide[["treat all", "treat none"]].max(axis=1)
+    better = wide.index[wide["model"] > other]
     if not len(better):
         return "At no threshold examined does deciding by it beat treating all or nobody."
     where = f"{better.min():g}"
     if len(better) > 1:  # there may be others between
         where = f"the lowest {where}, the highest {better.max():g}"
+    low = here[here["strategy"] == "model"].set_index("threshold")["low"]
+    clear = int((low > other).sum()) or "none"
     return (
         f"Deciding by it beats treating all or nobody at {len(better)} of {len(wide)} thresholds "
-        f"examined ({where})."
+        f"examined ({where}); its interval lies above both at {clear} of them."
     )

@@ -5,7 +5,7 @@ import { $, element, fillTable } from "./dom.js";
 
 // Which model it is, from whom and when it learned.
 export function modelWords(model) {
-  const counts = model.outcomes.map(([name, n]) => `${name} ${plain(n)}`).join(", ");
+  const counts = model.outcomes.map(([name, n]) => `${name}: ${plain(n)}`).join(", ");
   const learned = model.n_subjects === null ? "what it learned from is not stored in it"
     : `learned from ${plain(model.n_subjects)} subjects${counts ? ` (${counts})` : ""}`
       + `${model.fitted_on ? ` on ${model.fitted_on}` : ""}`;

@@ -200,7 +200,7 @@ def explain(
 ) -> None:
     """Which covariates the predictions rely on, and where the network looked.
 
-    Importance: what each cause's Brier score loses when a covariate is shuffled.
+    Importance: how much each cause's Brier score rises when a covariate is shuffled.
     """
     import pandas as pd
 
