@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from survtrace.errors import Answer, DataError, row_name, short
+from survtrace.tables.covariates.distinct_values import factorise_array
 from survtrace.tables.outcome.censoring_labels import (
     EMPTY,
     Followed,
@@ -28,7 +28,7 @@ def checked_labels(
     if events.dtype.kind in "mM":
         events = np.array([None if np.isnat(date) else date for date in events], dtype=object)
     try:
-        codes, values = pd.factorize(events, use_na_sentinel=False)
+        codes, values = factorise_array(events, use_na_sentinel=False)
     except Exception:  # lists and other objects, of which equal ones cannot be found
         odd = np.array([not _is_hashable(event) for event in events])
         raise DataError(
