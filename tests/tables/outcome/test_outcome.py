@@ -517,3 +517,13 @@ def test_causes_and_ids_that_pandas_takes_for_one_stay_apart(form):
     outcome = read_outcome(y, censored=None if form == "array" else [])
     assert outcome.causes == ("b", "b\0", "\ud800", "\ud801")
     assert not outcome.is_start_stop
+
+
+@pytest.mark.parametrize("name", ["event", "duration", "entry", "id"])
+def test_columns_with_other_row_labels_are_not_packed_by_position(name):
+    frame = pd.DataFrame({"event": EVENT, "duration": DURATION, "entry": 0.0, "id": range(4)})
+    columns = dict(frame.items())
+    Surv.from_arrays(**columns)
+    with pytest.raises(DataError, match="columns of the outcome must have the same row labels"):
+        Surv.from_arrays(**{**columns, name: columns[name][::-1]})
+    Surv.from_arrays(**{**columns, name: columns[name][::-1].to_numpy()})
