@@ -8,7 +8,7 @@ import torch
 from scipy.integrate import trapezoid
 from sklearn.exceptions import NotFittedError
 
-from survtrace import DataError, DataWarning, Surv, SurvTRACE
+from survtrace import DataError, DataWarning, SettingError, Surv, SurvTRACE
 from survtrace.metrics import integrated_brier_score
 
 TIMES = [1.0, 7.0, 2.5, 2.5]
@@ -540,6 +540,23 @@ def test_the_settings_of_a_fitted_estimator_may_change(one_cause, tiny):
     before = est.predict(X)
     est.set_params(width=8, n_members=5, n_intervals=9)
     np.testing.assert_array_equal(est.predict(X), before)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("n_threads", "two"), ("prediction_batch_size", -1), ("device", "gpu")]
+)
+def test_a_setting_that_predictions_use_is_checked_where_it_was_changed(
+    one_cause, tiny, name, value
+):
+    est = SurvTRACE(**tiny).fit(*one_cause).set_params(**{name: value})
+    with pytest.raises(SettingError, match=f"{name} must be"):
+        est.predict(one_cause[0])
+
+
+def test_settings_are_checked_in_an_update(one_cause, tiny):
+    est = SurvTRACE(**tiny).fit(*one_cause).set_params(validation_fraction=5)
+    with pytest.raises(SettingError, match="validation_fraction must"):
+        est.update(*one_cause, how="heads")
 
 
 def test_fit_is_silent(one_cause, tiny, capsys):
