@@ -8,7 +8,7 @@ import torch
 from scipy.integrate import trapezoid
 from sklearn.exceptions import NotFittedError
 
-from survtrace import DataError, DataWarning, Surv, SurvTRACE
+from survtrace import DataError, DataWarning, SettingError, Surv, SurvTRACE
 from survtrace.metrics import integrated_brier_score
 
 TIMES = [1.0, 7.0, 2.5, 2.5]
@@ -418,6 +418,35 @@ def test_a_bad_evaluation_set_is_refused(one_cause, tiny, change, message):
         SurvTRACE(**tiny).fit(*one_cause, eval_set=change(*one_cause))
 
 
+def test_an_evaluation_set_needs_follow_up(one_cause, tiny):
+    X, y = one_cause
+    at_zero = y.assign(event=0, duration=0.0)
+    with (
+        pytest.warns(DataWarning, match="160 of 160 subjects are censored at duration 0"),
+        pytest.raises(DataError, match="one subject with follow-up; got 0 of 160"),
+    ):
+        SurvTRACE(**tiny).fit(X, y, eval_set=(X, at_zero))
+    some = pd.concat([y[::2], at_zero[1::2]]).loc[y.index]
+    with pytest.warns(DataWarning, match="80 of 160 subjects are censored at duration 0"):
+        est = SurvTRACE(**tiny).fit(X, y, eval_set=(X, some))
+    twin = SurvTRACE(**tiny).fit(X, y, eval_set=(X[::2], y[::2]))
+    pd.testing.assert_series_equal(
+        est.history_["validation_loss"], twin.history_["validation_loss"]
+    )
+
+
+def test_weights_that_leave_no_event_are_refused(one_cause, tiny, tmp_path):
+    X, y = one_cause
+    weight = (y["event"] == 0).astype(float)
+    message = r"with an event must have a weight above 0; all \d+ who are learned from have 0"
+    with pytest.raises(DataError, match=message):
+        SurvTRACE(**tiny).fit(X, y, sample_weight=weight)
+    pd.concat([X, y, weight.rename("weight")], axis=1).to_parquet(tmp_path / "cohort.parquet")
+    roles = {"event": "event", "duration": "duration", "weight": "weight"}
+    with pytest.raises(DataError, match=message):
+        SurvTRACE(**tiny).fit(tmp_path / "cohort.parquet", roles)
+
+
 def test_sample_weights_count(one_cause, tiny):
     X, y = one_cause
     even = SurvTRACE(**tiny).fit(X, y, sample_weight=np.full(len(X), 3.0))
@@ -511,6 +540,23 @@ def test_the_settings_of_a_fitted_estimator_may_change(one_cause, tiny):
     before = est.predict(X)
     est.set_params(width=8, n_members=5, n_intervals=9)
     np.testing.assert_array_equal(est.predict(X), before)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("n_threads", "two"), ("prediction_batch_size", -1), ("device", "gpu")]
+)
+def test_a_setting_that_predictions_use_is_checked_where_it_was_changed(
+    one_cause, tiny, name, value
+):
+    est = SurvTRACE(**tiny).fit(*one_cause).set_params(**{name: value})
+    with pytest.raises(SettingError, match=f"{name} must be"):
+        est.predict(one_cause[0])
+
+
+def test_settings_are_checked_in_an_update(one_cause, tiny):
+    est = SurvTRACE(**tiny).fit(*one_cause).set_params(validation_fraction=5)
+    with pytest.raises(SettingError, match="validation_fraction must"):
+        est.update(*one_cause, how="heads")
 
 
 def test_fit_is_silent(one_cause, tiny, capsys):

@@ -278,6 +278,7 @@ class SurvTRACE(CertaintyMethods, BaseEstimator):  # type: ignore[misc]
         'level'
         """
         predictor = self._predictor()
+        check_settings(self.get_params())  # they may have been changed since the fit
         check_way(how, n_folds)
         local = read_local_rows(self, X, y, predictor.encode)  # warns of far values as predict does
         given = self.random_state if random_state is None else random_state
@@ -407,13 +408,15 @@ class SurvTRACE(CertaintyMethods, BaseEstimator):  # type: ignore[misc]
 
     def _predictor(self) -> Predictor:
         check_is_fitted(self)
+        batch_size, n_threads = self.prediction_batch_size, self.n_threads
+        check_settings({"prediction_batch_size": batch_size, "n_threads": n_threads})
         return Predictor(
             self.network_,
             self.encoding_,
             self.time_grid_,
-            self.prediction_batch_size,
+            batch_size,
             choose_device(self.device),
-            self.n_threads,
+            n_threads,
             self.typicality_,
         )
 

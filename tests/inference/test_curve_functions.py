@@ -74,6 +74,14 @@ def test_outside_its_domain_both_refuse(functions, x):
         functions[0](x)
 
 
+@pytest.mark.parametrize("x", ["soon", True, [1.0, "soon"], [[1.0], [1.0, 2.0]]], ids=str)
+def test_what_is_no_time_is_refused(functions, x):
+    with pytest.raises(DataError, match=r"a curve is known from 0 to .*; got x="):
+        functions[0](x)
+    with pytest.raises(DataError, match="must be real numbers; got complex ones"):
+        functions[0](1j)
+
+
 def test_knots_may_be_chosen_within_the_grid(fitted_three, X):
     fn = fitted_three.predict_survival_function(X, [1.0, 2.0], return_array=False)[0]
     assert fn.x.tolist() == [1.0, 2.0]

@@ -158,6 +158,22 @@ def test_rows_may_come_in_any_form(folders, cohort):
         np.testing.assert_array_equal(light.predict(form), expected)
     polars = pytest.importorskip("polars")
     np.testing.assert_array_equal(light.predict(polars.from_pandas(X)), expected)
+    arrow = polars.from_pandas(X).to_arrow()
+    for form in (arrow, arrow.combine_chunks().to_batches()[0]):
+        np.testing.assert_array_equal(light.predict(form), expected)
+    with pytest.raises(DataError, match=r"LazyFrame, which is yet to be .* what \.collect\(\)"):
+        light.predict(polars.from_pandas(X).lazy())
+
+
+def test_categories_that_are_dates_are_those_of_the_estimator(tiny, one_cause, tmp_path):
+    X, y = one_cause
+    days = pd.to_datetime(np.arange(len(X)) % 3, unit="D")
+    est = SurvTRACE(**tiny).fit(X.assign(day=pd.Categorical(days)), y)
+    est.save(tmp_path / "model")
+    light, expected = portable.load(tmp_path / "model"), est.predict(X.assign(day=days))
+    rows = {name: X[name].tolist() for name in X}
+    for day in (pd.Categorical(days), days, days.to_numpy(), days.to_numpy("datetime64[D]")):
+        np.testing.assert_allclose(light.predict({**rows, "day": day}), expected, atol=1e-6)
 
 
 def test_frames_of_predictions_have_the_names_of_the_estimator(folders, cohort):

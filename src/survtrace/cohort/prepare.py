@@ -141,6 +141,11 @@ def prepare(
         statistics = collect()
     if statistics.weight.mean == 0:
         raise DataError(f"weights must not all be zero; {source.weight_name} is.")
+    if (n_struck := int(statistics.events[1:].sum())) and statistics.event_weight.largest == 0:
+        raise DataError(
+            f"somebody with an event must have a weight above 0; all {n_struck} who are learned "
+            f"from have 0 in {source.weight_name}. Correct the weights, or leave them out."
+        )
     values, *shares = statistics.values.columns
     encoding = learn_from_summaries(
         covariates,

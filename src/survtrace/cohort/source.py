@@ -228,9 +228,15 @@ def _read_evaluation(eval_set: Any, trained_on: Outcome, zero_duration: str) -> 
     )
     outcome, table = one_row_each(outcome), open_table(given.X)
     require_same_subjects(len(table), outcome)
-    if len(table) == 0:
-        raise DataError("eval_set must have at least one subject; got 0. Leave it out.")
+    followed = np.flatnonzero(informative(outcome))
+    if len(followed) == 0:
+        raise DataError(
+            f"eval_set must have at least one subject with follow-up; got 0 of {len(table)}. Leave "
+            "it out."
+        )
     weight = checked_weight(given.sample_weight, len(table))
+    if len(followed) < len(outcome):
+        table, outcome, weight = table[followed], outcome.take(followed), weight[followed]
     if (subjects := subjects_of(outcome)) is not None:
         require_same_weight(weight, subjects, "eval_set")
     return _only_chunk(table, outcome, weight)

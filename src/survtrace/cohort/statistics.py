@@ -40,6 +40,7 @@ class TableStatistics:
     events: NDArray[np.int64]  # how many rows are censored, then of each cause
     outcomes: Sample  # of duration and event, and of what else `OUTCOME` names
     weight: Spread  # of the sample weights
+    event_weight: Spread  # of the same, 0 for who is censored
     n_missing: NDArray[np.int64]  # of each covariate, also of subjects nothing is learned from
     copies: tuple[str, ...] = ()  # covariates like another; known only where one chunk is the table
 
@@ -89,6 +90,7 @@ def chunk_statistics(
         events=np.bincount(outcome.event, minlength=len(outcome.causes) + 1),
         outcomes=Sample(row, tuple(each for each in followed if each is not None), outcome.id),
         weight=Spread.of(chunk.weight[subjects], share),
+        event_weight=Spread.of(chunk.weight[subjects] * (outcome.event > 0), share),
         n_missing=np.array(n_missing),
         copies=tuple(find_copies(covariates, columns, chunk.run)) if chunk.whole else (),
     )
@@ -104,6 +106,7 @@ def join(parts: Sequence[TableStatistics]) -> TableStatistics:
         events=np.sum([part.events for part in parts], axis=0),
         outcomes=Sample.join([part.outcomes for part in parts], MOST_OUTCOMES),
         weight=reduce(add, (part.weight for part in parts)),
+        event_weight=reduce(add, (part.event_weight for part in parts)),
         n_missing=np.sum([part.n_missing for part in parts], axis=0),
     )
 

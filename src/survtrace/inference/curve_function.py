@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataError
+from survtrace.errors import DataError, short
+from survtrace.inference.times import numbers_or_nan
 
 # Of hazards, times and cuts: the curve averaged over members, (time,) or (cause, time).
 MeanCurve = Callable[
@@ -58,10 +59,10 @@ class CurveFunction:
 
     def __call__(self, x: ArrayLike) -> np.float64 | NDArray[np.float64]:
         """The curve at times ``x`` of its domain."""
-        times, (first, last) = np.array(x, dtype=np.float64, ndmin=1), self.domain
+        times, (first, last) = np.atleast_1d(numbers_or_nan(x, "x")), self.domain
         if not ((times >= first) & (times <= last)).all():
             raise DataError(
-                f"a curve is known from {first:g} to {last:g}; got x={x!r}. Ask within these "
+                f"a curve is known from {first:g} to {last:g}; got x={short(x)}. Ask within these "
                 "times, or predict an array, which has the setting extrapolate."
             )
         mean = self.curve(self.hazard, times.ravel(), self.cuts)

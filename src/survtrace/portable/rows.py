@@ -24,6 +24,7 @@ from survtrace.tables.covariates.real_numbers import (
     complex_numbers,
     dense_array,
     is_complex,
+    not_computed,
     sparse_matrix,
 )
 from survtrace.tables.covariates.values import (
@@ -80,9 +81,12 @@ def open_rows(X: Table) -> dict[str, Any]:
         )
     if isinstance(X, np.ndarray) and X.dtype.names:
         return {name: np.atleast_1d(X[name]) for name in X.dtype.names}
+    if hasattr(X, "collect"):  # a frame of polars that has not been computed
+        raise not_computed(X)
     if hasattr(X, "columns") and hasattr(X, "__getitem__"):
-        require_distinct_names([str(name) for name in X.columns])
-        return {str(name): X[name] for name in X.columns}
+        names = getattr(X, "column_names", X.columns)  # of Arrow, the columns have no names
+        require_distinct_names([str(name) for name in names])
+        return {str(name): X[name] for name in names}
     if hasattr(X, "toarray"):
         raise sparse_matrix()
     array = dense_array(X)
@@ -121,7 +125,7 @@ def read_column(values: Any, covariate: Covariate) -> Column:
         masked: Any = values.astype(object)
         values = masked.filled(None)
     if not isinstance(values, np.ndarray | list):
-        values = values.to_numpy() if hasattr(values, "to_numpy") else list(values)
+        values = _values_of(values, covariate)
     if isinstance(values, list) or values.dtype == object:
         require_plain_cells(values, covariate.name)
     if covariate.kind == "categorical":
@@ -140,6 +144,17 @@ def read_column(values: Any, covariate: Covariate) -> Column:
         numbers = np.where(too_large, np.inf, 0.0)
     require_magnitude(numbers, covariate.name)
     return numbers
+
+
+def _values_of(column: Any, covariate: Covariate) -> NDArray[Any] | list[Any]:
+    """Take the values out of a column of any library, dates that are categories as objects."""
+    if hasattr(column, "to_pylist"):  # of Arrow
+        return list(column.to_pylist())
+    if not hasattr(column, "to_numpy"):
+        return list(column)
+    values: NDArray[Any] = column.to_numpy()
+    dates = covariate.kind == "categorical" and values.dtype.kind in TIMES
+    return list(column) if dates else values
 
 
 def _is_usual(numbers: NDArray[np.float64], covariate: Covariate) -> bool:
@@ -173,4 +188,8 @@ def _as_floats(values: NDArray[Any] | list[Any], name: str) -> NDArray[np.float6
 def _factorised(values: NDArray[Any] | list[Any], name: str) -> tuple[NDArray[np.intp], list[Any]]:
     if is_complex(values):
         raise complex_numbers(name)
-    return factorise(values.tolist() if isinstance(values, np.ndarray) else values)
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind == "M":  # else numpy would give days, or count nanoseconds
+            values = values.astype("datetime64[us]")
+        values = values.tolist()
+    return factorise(values)

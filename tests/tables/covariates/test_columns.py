@@ -176,3 +176,10 @@ def test_a_level_that_first_occurs_far_below_is_found(n_before):
 def test_a_cell_that_is_no_level_is_refused_whatever_the_column_was_in_the_fit(column, kind):
     with pytest.raises(DataError, match=f"column 'a' holds a {kind} in a cell"):
         levels(open_table(frame_of(column)), CODE)
+
+
+@pytest.mark.parametrize("dtype", [object, "string[python]"])
+def test_texts_that_pandas_takes_for_one_stay_apart(dtype):
+    texts = ["a", "a\0b", "a\0", "\ud800", "\ud801", "a"]
+    table = open_table(pd.DataFrame({"a": pd.Series(texts, dtype=dtype)}))
+    assert levels(table, CODE).codes.tolist() == [0, 1, 2, 3, 4, 0]

@@ -1,5 +1,6 @@
 import datetime as dt
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -168,3 +169,10 @@ def test_a_name_with_half_a_character_is_refused():
     for table in (frame, {"\ud800": [1.0, 2.0]}):
         with pytest.raises(DataError, match="whole characters"):
             open_table(table)
+
+
+def test_a_frame_that_is_yet_to_be_computed_is_refused_with_the_way_to_do_so():
+    lazy = pl.LazyFrame({"age": [61.0, 47.0]})
+    for frame in (lazy, nw.from_native(lazy)):
+        with pytest.raises(DataError, match=r"LazyFrame, which is yet to be .* what \.collect\(\)"):
+            open_table(frame)

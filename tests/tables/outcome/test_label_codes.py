@@ -68,3 +68,16 @@ def test_where_events_are_missing_those_are_named_before_other_bad_ones():
     events = np.array([-1, "a", None, 1], dtype=object)
     with pytest.raises(DataError, match=r"1 of 4 are not \(first: row 2, nan\)\. Drop these"):
         checked_labels(events, None, 0)
+
+
+@pytest.mark.parametrize(
+    "large",
+    [2**63, np.uint64(2**63), 1e19, 10**400, 10**5000],
+    ids=lambda large: type(large).__name__,
+)
+def test_a_label_of_more_than_64_bits_is_refused_since_no_model_could_be_saved_with_it(large):
+    with pytest.raises(
+        DataError, match=r"64 bits at most\) or as text; 1 of 2 are not \(first: row 1"
+    ):
+        checked_labels(np.array([0, large], dtype=object), None, 0)
+    assert checked_labels(np.array([0, 2**63 - 1], dtype=object), None, 0)[1] == [0, 2**63 - 1]

@@ -500,3 +500,30 @@ def test_events_of_nobody_are_whole_numbers_too():
     nobody = read_outcome({"event": [], "duration": []})
     assert nobody.event.dtype == read_outcome({"event": [0], "duration": [1.0]}).event.dtype
     assert Outcome(DURATION, EVENT, (1, 2)).event[nobody.event].tolist() == []
+
+
+@pytest.mark.parametrize("form", ["mapping", "frame", "array"])
+def test_causes_and_ids_that_pandas_takes_for_one_stay_apart(form):
+    y = {
+        "event": ["b", "b\0", "\ud800", "\ud801"],
+        "duration": [1.0, 2.0, 3.0, 4.0],
+        "entry": [0.0, 1.0, 0.0, 0.0],
+        "id": ["7\0", "7\0b", "\ud800", "\ud801"],
+    }
+    if form == "frame":
+        y = pd.DataFrame(y)
+    elif form == "array":
+        y = Surv.from_arrays(**y, censored=[])
+    outcome = read_outcome(y, censored=None if form == "array" else [])
+    assert outcome.causes == ("b", "b\0", "\ud800", "\ud801")
+    assert not outcome.is_start_stop
+
+
+@pytest.mark.parametrize("name", ["event", "duration", "entry", "id"])
+def test_columns_with_other_row_labels_are_not_packed_by_position(name):
+    frame = pd.DataFrame({"event": EVENT, "duration": DURATION, "entry": 0.0, "id": range(4)})
+    columns = dict(frame.items())
+    Surv.from_arrays(**columns)
+    with pytest.raises(DataError, match="columns of the outcome must have the same row labels"):
+        Surv.from_arrays(**{**columns, name: columns[name][::-1]})
+    Surv.from_arrays(**{**columns, name: columns[name][::-1].to_numpy()})

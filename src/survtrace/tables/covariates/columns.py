@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from survtrace.errors import DataError
 from survtrace.tables.covariates.cells import require_plain_cells
 from survtrace.tables.covariates.covariate import Covariate
+from survtrace.tables.covariates.distinct_values import factorise_array
 from survtrace.tables.covariates.magnitude import require_magnitude, without_underflow
 from survtrace.tables.covariates.values import (
     Column,
@@ -188,9 +189,9 @@ def _factorise_pandas(series: pd.Series[Any]) -> tuple[NDArray[np.intp], list[An
             codes, occurring = _by_appearance(given, len(coded.dictionary))
             return codes, coded.dictionary.take(pyarrow.array(occurring)).to_pylist()
         values = coded.cast(coded.type.value_type).to_pandas().to_numpy()
-    elif isinstance(series.dtype, np.dtype):
+    elif isinstance(series.dtype, np.dtype) or getattr(series.dtype, "storage", "") == "python":
         values = series.to_numpy()
-    codes, distinct = pd.factorize(values)
+    codes, distinct = factorise_array(values)
     if distinct.dtype == object:  # whole numbers of any size among them, which no Series takes
         return codes, distinct.tolist()
     return codes, pd.Series(distinct).tolist()

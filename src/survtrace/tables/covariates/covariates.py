@@ -25,6 +25,7 @@ from survtrace.tables.covariates.real_numbers import (
     complex_numbers,
     dense_array,
     is_complex,
+    not_computed,
     sparse_matrix,
 )
 
@@ -62,13 +63,9 @@ def open_frame(X: Any) -> nw.DataFrame[Any] | None:
         if not all(isinstance(name, str) for name in X.columns):  # new names cost a copy of all
             X = X.set_axis([str(name) for name in X.columns], axis=1)
         require_distinct_names(list(X.columns))
-    try:
-        frame = nw.from_native(X, eager_only=True, pass_through=True)
-    except TypeError:  # a frame of polars that has not been computed
-        raise DataError(
-            f"a table must hold its values; got {type(X).__name__}, which is yet to be computed. "
-            "Pass what .collect() gives."
-        ) from None
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise not_computed(X)
     return frame if isinstance(frame, nw.DataFrame) else None
 
 

@@ -25,6 +25,26 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating) and value != value
 
 
+def factorise_array(values: Any, **how: Any) -> tuple[NDArray[np.intp], Any]:
+    r"""Code each value of an array as `pandas.factorize` does, and texts to their last letter.
+
+    Where all objects are texts, pandas reads them up to the first NUL, and takes those with half a
+    surrogate pair for one; beside anything else it compares them whole.
+
+    Examples
+    --------
+    >>> factorise_array(np.array(["a", "a\0b", "a"], dtype=object))
+    (array([0, 1, 0]), array(['a', 'a\x00b'], dtype=object))
+    """
+    import pandas as pd  # here: `factorise`, which predictions need, does without
+
+    if values.dtype != object:
+        return pd.factorize(values, **how)
+    no_text: Any = object()
+    codes, distinct = pd.factorize(np.append(values, no_text), **how)
+    return codes[:-1], distinct[:-1]
+
+
 def factorise(values: Iterable[Any]) -> tuple[NDArray[np.intp], list[Any]]:
     """Code each value by the distinct ones, -1 if missing, as `pandas.factorize` does.
 

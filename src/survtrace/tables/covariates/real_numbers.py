@@ -120,6 +120,11 @@ def dense_array(X: Any) -> NDArray[Any]:
         raise DataError(
             f"X must be a table of numbers and texts; got an array of {array.dtype}. Pass a frame."
         )
+    if array.ndim == 0 and not isinstance(X, np.ndarray):
+        raise DataError(
+            f"X must be a table with a row for each subject; got {type(X).__name__}. Pass a frame, "
+            "or an array with two axes."
+        )
     if array.ndim != 2:
         raise DataError(
             f"X must be a table with a row for each subject; got shape {array.shape}. "
@@ -133,6 +138,14 @@ def complex_numbers(name: Any) -> DataError:
     """Make the error for a column of complex numbers, whose imaginary part would be lost."""
     return DataError(
         f"covariates must be real numbers; column {name!r} holds complex numbers. Split the parts."
+    )
+
+
+def not_computed(X: Any) -> DataError:
+    """Make the error for a frame that only says how to get its values."""
+    return DataError(
+        f"a table must hold its values; got {type(X).__name__}, which is yet to be computed. "
+        "Pass what .collect() gives."
     )
 
 

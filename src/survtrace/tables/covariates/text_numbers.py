@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from survtrace.tables.covariates.distinct_values import factorise_array
 from survtrace.tables.covariates.units import SPACES, UNITS, plain_unit
 
 Decimal = Literal[".", ",", "any", "clear"]
@@ -80,9 +81,7 @@ def parse_numbers(
     >>> parse_numbers(["1,234", "5,678"], decimal=",").numbers.tolist()
     [1.234, 5.678]
     """
-    import pandas as pd  # here: `parse_distinct`, which predictions need, does without
-
-    codes, distinct = pd.factorize(pd.Series(texts, dtype=object))
+    codes, distinct = factorise_array(np.array([*texts, None], dtype=object)[:-1])
     stripped = [str(text).strip() for text in distinct]
     read = parse_distinct(stripped, decimal, missing, table=table)
     counts = np.bincount(codes[codes >= 0], minlength=len(stripped))

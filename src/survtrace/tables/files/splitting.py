@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from survtrace.errors import DataError, SettingError
+from survtrace.tables.covariates.distinct_values import factorise_array
 from survtrace.tables.files.chunks import N_ROWS, read_chunks, written_whole
 from survtrace.tables.files.excel import EXCEL
 from survtrace.tables.files.formats import (
@@ -58,7 +59,7 @@ def draw_held_out(
         raise SettingError(f"the share to hold out must lie between 0 and 1; got {fraction}.")
     subject: NDArray[np.int64] = np.arange(n_rows)
     if subjects is not None:
-        subject, distinct = pd.factorize(np.asarray(subjects, dtype=object))
+        subject, distinct = factorise_array(np.asarray(subjects, dtype=object))
         unnamed = subject < 0
         subject[unnamed] = len(distinct) + np.arange(unnamed.sum())
     n_subjects = int(subject.max(initial=-1)) + 1
@@ -66,7 +67,7 @@ def draw_held_out(
         raise DataError(f"a split needs at least two subjects; got {n_subjects}.")
     label = np.zeros(n_subjects, dtype=np.int64)
     if labels is not None:
-        label[subject] = pd.factorize(np.asarray(labels, dtype=object), use_na_sentinel=False)[0]
+        label[subject] = factorise_array(np.asarray(labels, dtype=object), use_na_sentinel=False)[0]
     drawn = np.zeros(n_subjects, dtype=bool)
     rng, n_due = np.random.default_rng(seed), 0.0
     for each in np.unique(label):

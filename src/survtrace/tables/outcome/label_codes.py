@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from survtrace.errors import Answer, DataError, row_name, short
+from survtrace.tables.covariates.distinct_values import factorise_array
 from survtrace.tables.outcome.censoring_labels import (
     EMPTY,
     Followed,
@@ -20,6 +20,8 @@ from survtrace.tables.outcome.censoring_labels import (
 )
 from survtrace.tables.outcome.event_labels import is_date, is_usual, plain_label
 
+LARGEST = 2**63 - 1  # of a label; no whole number of more bits is saved
+
 
 def checked_labels(
     events: NDArray[Any], censored: Any, first_row: int
@@ -28,7 +30,7 @@ def checked_labels(
     if events.dtype.kind in "mM":
         events = np.array([None if np.isnat(date) else date for date in events], dtype=object)
     try:
-        codes, values = pd.factorize(events, use_na_sentinel=False)
+        codes, values = factorise_array(events, use_na_sentinel=False)
     except Exception:  # lists and other objects, of which equal ones cannot be found
         odd = np.array([not _is_hashable(event) for event in events])
         raise DataError(
@@ -58,15 +60,18 @@ def _is_hashable(value: Any) -> bool:
 def _seen(bad: NDArray[np.bool_], events: Any, first_row: int) -> str:
     first = int(np.flatnonzero(bad)[0])
     return (
-        "event must be 0 for censored subjects, or a cause as a whole number above 0 or as text; "
-        f"{bad.sum()} of {len(bad)} are not (first: {row_name(first_row + first)}, "
-        f"{short(events[first])})."
+        "event must be 0 for censored subjects, or a cause as a whole number above 0 (of 64 bits "
+        f"at most) or as text; {bad.sum()} of {len(bad)} are not (first: "
+        f"{row_name(first_row + first)}, {short(events[first])})."
     )
 
 
 def _refuse_invalid(codes: NDArray[Any], raw: list[Any], labels: list[Any], first_row: int) -> None:
     missing = np.array([label is None for label in labels])
-    valid = [isinstance(label, str) or (isinstance(label, int) and label >= 0) for label in labels]
+    valid = [
+        isinstance(label, str) or (isinstance(label, int) and 0 <= label <= LARGEST)
+        for label in labels
+    ]
     bad = (missing if missing.any() else ~np.array(valid, dtype=bool))[codes]
     if not bad.any():
         return

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataError, row_name, short
 from survtrace.rules import find_label
+from survtrace.tables.covariates.covariates import require_same_labels
 from survtrace.tables.outcome.censoring_labels import (
     LabelCounts,
     Meaning,
@@ -177,6 +178,8 @@ class Surv:
         >>> Surv.from_arrays([0, 1], [2.0, 3.5], entry=[0.0, 2.0], id=["a", "a"]).dtype.names
         ('event', 'duration', 'entry', 'id')
         """
+        named = {"event": event, "duration": duration, "entry": entry, "id": id}
+        require_same_labels(named, "the outcome")
         given = OutcomeColumns(
             as_column(event, "event"),
             as_column(duration, "duration"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -100,13 +100,15 @@ def _as_named(values: Any, name: str) -> NDArray[Any]:
 def as_ids(values: Any) -> NDArray[Any]:
     """Convert the labels of subjects to an array; one that is a tuple stays one."""
     if isinstance(values, list | tuple) and any(isinstance(each, tuple) for each in values):
-        return np.array([*values, None], dtype=object)[:-1]
+        return _as_objects(values)
     return as_column(values, "id")
 
 
 def as_column(values: Any, name: str) -> NDArray[Any]:
     """Convert to an array with one value for each subject."""
     refuse_masked(values, name)
+    if isinstance(values, list | tuple) and any(isinstance(each, str) for each in values):
+        return _as_objects(values)  # in its own type for texts, numpy drops NULs at their end
     try:
         column = as_array(values)
     except ValueError as error:
@@ -119,6 +121,10 @@ def as_column(values: Any, name: str) -> NDArray[Any]:
             f"Pass a flat column, {EXAMPLE}."
         )
     return column
+
+
+def _as_objects(values: Sequence[Any]) -> NDArray[Any]:
+    return np.array([*values, None], dtype=object)[:-1]
 
 
 def require_same_length(columns: OutcomeColumns) -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from survtrace.errors import DataError, row_name, short
+from survtrace.tables.covariates.distinct_values import factorise_array
 from survtrace.tables.outcome.event_labels import BLANKS, decoded
 
 # Two times of one subject are the same if they differ by no more: a table that was made by sums,
@@ -270,7 +271,7 @@ def _pairs(order: NDArray[np.intp], numbers: Numbers) -> tuple[NDArray[Any], NDA
 def _numbered(labels: NDArray[Any], first_row: int) -> tuple[Numbers, NDArray[Any]]:
     """Number subjects as in `number_subjects`; also return their labels."""
     try:
-        numbers, distinct = pd.factorize(labels)
+        numbers, distinct = factorise_array(labels)
     except Exception:  # lists and other objects, of which equal ones cannot be found
         raise DataError(
             f"id must be a number or a text for each row; got {type(labels[0]).__name__}. Pass the "
@@ -278,7 +279,7 @@ def _numbered(labels: NDArray[Any], first_row: int) -> tuple[Numbers, NDArray[An
         ) from None
     if distinct.dtype == object:  # few labels, of many rows
         plain = np.array([*map(_plain, distinct), None], dtype=object)[:-1]
-        again, distinct = pd.factorize(plain)
+        again, distinct = factorise_array(plain)
         numbers = np.append(again, -1)[numbers]  # one that is missing stays so
     missing = numbers < 0
     if missing.any():
