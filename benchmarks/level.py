@@ -244,5 +244,25 @@ def of_table(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def markdown(report: dict[str, Any]) -> str:
+    """Write the table of the simulated cohorts and of the tables that the studies use, too."""
+    lines = [
+        "| table | as trained | level fitted | expected over observed | with dropout |",
+        "|---|---|---|---|---|",
+    ]
+    for name in (*SIMULATED, "flchain", "metabric", "support"):
+        table = report["tables"][name]
+        percents = (
+            ", ".join(" ".join(f"{percent:+.0f}" for percent in cause) for cause in table[when])
+            for when in ("percent_before", "percent_after")
+        )
+        ratios = (
+            " ".join(f"{ratio:.2f}" for ratio in table[which])
+            for which in ("expected_over_observed", "expected_over_observed_with_dropout")
+        )
+        lines.append(f"| {name} | {' | '.join(percents)} | {' | '.join(ratios)} |")
+    return "\n".join(lines)
+
+
 if __name__ == "__main__":
     main()
