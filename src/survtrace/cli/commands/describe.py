@@ -130,7 +130,7 @@ def _show(facts: dict[str, Any]) -> None:
     width = max(10, *(len(name) + 2 for name, text in lines.items() if text))
     for name, text in lines.items():
         if text:
-            typer.echo(f"{name + ':':<{width}}{text}")
+            typer.echo(screen.plain(f"{name + ':':<{width}}{text}"))
     shown = [
         {
             "covariate": each["name"] + (f" ({each['label']})" if each["label"] else ""),
