@@ -50,6 +50,14 @@ def test_a_model_of_an_earlier_version_has_no_card(survtrace, model, tmp_path, s
     assert "kept no card" in out
 
 
+def test_a_card_that_lacks_a_count_is_as_none(survtrace, model, tmp_path, sign_anew):
+    shutil.copytree(model, tmp_path / "m")
+    sign_anew(tmp_path / "m", lambda note: note["card"].pop("n_censored"))
+    code, out, _ = survtrace("info", tmp_path / "m")
+    assert code == 0
+    assert "kept no card" in out
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
