@@ -124,6 +124,7 @@ def test_a_huge_file_is_not_read(saved, refused, name):
         (b'"deep": ' + b"[" * 100 + b"]" * 100 + b",", "nested more than 32 deep"),
         (b'"huge": ' + b"9" * 50 + b",", "has more than 64 bits"),
         (b'"large": 1e999,', "1e999 is too large"),
+        (b'"long": [' + b"[]," * 2**19 + b"0],", "has more than 1,048,576 values"),
     ],
 )
 def test_odd_json_is_refused(saved, refused, inserted, words):

@@ -23,6 +23,7 @@ ROUNDING = 1e-9  # by which values of a constant covariate differ, of their size
 FINITE = between(-INFINITY, INFINITY, above=True, below=True)
 TEXT = Rule(lambda v: isinstance(v, str), "a text")
 FLAG = one_of(True, False)
+NUMBER = Rule(lambda v: isinstance(v, int | float), "a number")
 LABEL = Rule(lambda v: isinstance(v, str | int) or FINITE.holds(v), "a number or a text")
 MAPPING = Rule(lambda v: isinstance(v, dict), "a mapping")
 
@@ -90,7 +91,20 @@ FOLLOW_UP_RULES = {"longest": FINITE} | dict.fromkeys(
 TABLE_RULES = {"left_out": list_of(TEXT)} | dict.fromkeys(
     ("duration", "event", "entry", "id"), optional(TEXT)
 )
-UPDATE_RULES = {"date": TEXT, "subjects": whole(0), "how": TEXT}
+UPDATE_RULES = {
+    "date": TEXT,
+    "subjects": whole(0),
+    "events": mapping_to(whole(0)),
+    "asked": TEXT,
+    "how": TEXT,
+}
+HISTORY_RULES = {
+    "epoch": list_of(whole(0)),
+    "member": list_of(whole(0)),
+    "validation_loss": list_of(optional(NUMBER)),
+    "improved": list_of(FLAG),
+    "seconds": list_of(NOT_NEGATIVE),
+}
 MORE_SETTINGS = {
     "time_grid": optional(list_of(FINITE)),
     "categorical": optional(list_of(LABEL)),
@@ -192,7 +206,8 @@ def _check_causes(note: Mapping[str, Any]) -> None:
 
 
 def _check_history(history: Mapping[str, Any]) -> None:
-    _check_fields("history: ", history, dict.fromkeys(("epoch", "member"), list_of(whole(0))))
+    _check_fields("history: ", history, HISTORY_RULES)
+    require(len(history["epoch"]) > 0, "history must have an epoch")
     columns = list(history.values())
     require(
         all(isinstance(column, list) and len(column) == len(columns[0]) for column in columns),

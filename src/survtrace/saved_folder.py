@@ -18,7 +18,7 @@ from survtrace.files import read_regular
 from survtrace.inference.interval import IntervalScale
 from survtrace.saved_checks import check_saved
 from survtrace.settings import names_of_causes
-from survtrace.strict_json import parse
+from survtrace.strict_json import MOST_VALUES, count_values, parse
 from survtrace.tables.covariates.encoding import Encoding
 from survtrace.tables.typicality.typicality import Typicality
 
@@ -79,11 +79,13 @@ def written_note(note: Mapping[str, Any], tensors: bytes) -> bytes:
     """Write the plain values of a folder, with the digest of all it holds."""
     header = {"format": FORMAT, "format_version": FORMAT_VERSION, DIGEST: NO_DIGEST}
     content = json.dumps({**header, **note}, indent=1).encode()
-    if len(content) > MOST_NOTE_BYTES or len(tensors) > MOST_BYTES:
+    n_values = count_values(content)
+    if len(content) > MOST_NOTE_BYTES or n_values > MOST_VALUES or len(tensors) > MOST_BYTES:
         raise SavedFileError(
             f"a saved estimator must have at most {MOST_NOTE_BYTES:,} bytes of names and "
-            f"categories and {MOST_BYTES:,} of parameters; this one has {len(content):,} and "
-            f"{len(tensors):,}. Leave out columns with very many categories."
+            f"categories, {MOST_VALUES:,} of these, and {MOST_BYTES:,} bytes of parameters; this "
+            f"one has {len(content):,}, {n_values:,} and {len(tensors):,}. Leave out columns with "
+            "very many categories."
         )
     digest = digest_of(content, tensors, NO_DIGEST)
     return content.replace(NO_DIGEST.encode(), digest.encode(), 1)

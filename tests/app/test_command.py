@@ -1,12 +1,14 @@
 """survtrace-portable predicts from a CSV table and serves, in the words of the library."""
 
 import csv
+import errno
 import io
 
 import numpy as np
 import pytest
 
 from survtrace.app import command
+from survtrace.app.answers.scored_table import Scored
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +37,20 @@ def test_predict_writes_probabilities_beside_the_rows(
     found = [[float(row["survival_1"]), float(row["survival_2"])] for row in rows]
     expected = fitted_three.predict_survival_function(three_causes[0][:4], [1.0, 2.0])
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+
+
+def test_a_table_that_could_not_be_written_to_its_end_is_not_there(
+    model, table, tmp_path, monkeypatch
+):
+    def write_half(scored):
+        yield "age,survival_1\n"
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Scored, "csv", write_half)
+    before = set(tmp_path.iterdir())
+    arguments = ["predict", str(model), str(table), "--out", str(tmp_path / "scored.csv")]
+    assert command.main(arguments) == 1
+    assert set(tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize(

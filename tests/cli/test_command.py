@@ -1,6 +1,9 @@
 """The command speaks plainly and ends with the right code."""
 
+import io
 import shlex
+import shutil
+import sys
 import tomllib
 from pathlib import Path
 
@@ -74,6 +77,26 @@ def test_a_mistake_of_ours_ends_with_1_and_a_hint(failing):
     assert err.startswith("error: KeyError: 'forgotten'\n")
     assert "SURVTRACE_DEBUG=1" in err
     assert "Traceback" not in err
+
+
+def test_with_a_closed_standard_error_the_code_is_the_same(survtrace, monkeypatch, tmp_path):
+    monkeypatch.setattr("sys.stderr", None)
+    assert survtrace("info", tmp_path / "nowhere").code == 2
+    sys.stderr.close()
+
+
+def test_letters_that_a_terminal_cannot_show_are_escaped(
+    survtrace, monkeypatch, model, tmp_path, sign_anew
+):
+    shutil.copytree(model, tmp_path / "m")
+    sign_anew(
+        tmp_path / "m", lambda note: note["encoding"]["age"].update(written={"unit": "\u00e5r"})
+    )
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr("sys.stdout", stream)
+    assert survtrace("info", tmp_path / "m").code == 0
+    stream.flush()
+    assert rb"\xe5r" in stream.buffer.getvalue()
 
 
 def test_the_traceback_can_be_asked_for(failing, monkeypatch):

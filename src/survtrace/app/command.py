@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from survtrace.errors import SettingError, SurvtraceError
+from survtrace.files import replacing
 
 MOST = 2**62  # rows, bytes and numbers of a table that the user's own command reads
 
@@ -74,8 +76,10 @@ def _predict(asked: argparse.Namespace) -> None:
     if asked.out == "-":
         sys.stdout.writelines(scored.csv())
         return
-    # Never onto a file that is there, the table itself among them.
-    with Path(asked.out).open("x", encoding="utf-8", newline="") as file:
+    out = Path(asked.out)
+    if os.path.lexists(out):  # the table itself, perhaps
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(out))
+    with replacing(out) as part, part.open("w", encoding="utf-8", newline="") as file:
         file.writelines(scored.csv())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 import os
 import signal
 import sys
@@ -102,6 +103,10 @@ def main() -> None:
     The traceback is shown where the environment variable SURVTRACE_DEBUG is set.
     """
     signal.signal(signal.SIGTERM, _terminate)
+    if sys.stderr is None:  # closed: there is nobody to tell
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # of letters that it has not
     try:
         with warnings.catch_warnings():
             warnings.showwarning = screen.warn_once()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr
@@ -18,17 +19,30 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WIDTH_OF_PIPES = 140
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tabs and ends of lines
+
+
+def plain(text: str) -> str:
+    r"""Escape what would steer a terminal, or what no file could hold: texts may be of others.
+
+    Examples
+    --------
+    >>> print(plain("sex\x1b[2J"))
+    sex\x1b[2J
+    """
+    shown = text.encode("utf-8", "backslashreplace").decode()
+    return CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", shown)
 
 
 def say(message: str, *, quiet: bool = False) -> None:
     """Print a message to standard error."""
     if not quiet:
-        _print(Text(message))
+        _print(Text(plain(message)))
 
 
 def show_error(message: str) -> None:
     """Print an error to standard error."""
-    _print(Text.assemble(("error: ", "bold red"), message))
+    _print(Text.assemble(("error: ", "bold red"), plain(message)))
 
 
 def warn_once() -> Callable[..., None]:
@@ -39,7 +53,7 @@ def warn_once() -> Callable[..., None]:
         text = str(getattr(message, "in_command", message))
         if text not in shown:
             shown.add(text)
-            _print(Text.assemble(("warning: ", "bold yellow"), text))
+            _print(Text.assemble(("warning: ", "bold yellow"), plain(text)))
 
     return show
 
@@ -61,9 +75,10 @@ def show_frame(frame: pd.DataFrame, *, title: str = "", caption: str = "") -> No
     table = Table(title=title or None, caption=caption or None)
     for name in frame:
         text = not is_numeric_dtype(frame[name])
-        table.add_column(str(name), justify="left" if text else "right", no_wrap=not text)
+        header = Text(plain(str(name)))
+        table.add_column(header, justify="left" if text else "right", no_wrap=not text)
     for row in frame.itertuples(index=False):
-        table.add_row(*(Text(str(value)) for value in row))
+        table.add_row(*(Text(plain(str(value))) for value in row))
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDTH_OF_PIPES)

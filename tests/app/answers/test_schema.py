@@ -50,6 +50,10 @@ def test_a_slider_has_about_a_hundred_steps_at_most_and_covers_its_range(low, ty
     assert 1 <= (last - first) / step <= 110
 
 
+def test_a_folder_may_say_a_range_in_whole_numbers():
+    assert slider(50, 63, 92) == slider(50.0, 63.0, 92.0)
+
+
 def test_labels_units_causes_and_card_are_those_of_the_fit(fitted_three, monkeypatch):
     card = {"fitted_on": "2026-03-01", "n_subjects": 9, "n_events": {"1": 4}, "n_censored": 5}
     known = {

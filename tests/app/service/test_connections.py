@@ -54,6 +54,52 @@ def test_a_connection_that_sends_no_whole_head_is_closed(address, monkeypatch, s
     assert is_answering(address)
 
 
+def test_a_head_that_begins_behind_a_whole_request_has_no_more_time(address, monkeypatch):
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
+    with socket.create_connection(address) as line, suppress(ConnectionError):
+        line.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\nGET /health HTTP/1.1\r\nX-A: ")
+        line.settimeout(0.05)
+        began = time.monotonic()
+        while time.monotonic() - began < 5:
+            line.sendall(b"a")
+            with suppress(TimeoutError):
+                if not line.recv(65536):
+                    break
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("more", [b"", b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"])
+def test_an_answer_that_nobody_reads_is_not_kept(address, monkeypatch, more):
+    monkeypatch.setattr(connections, "UNREAD_SECONDS", 0.3)
+    question = {"subjects": [{"age": 61}] * 500, "times": list(range(200))}
+    body = json.dumps(question).encode()
+    head = b"POST /predict HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with socket.socket() as line:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        line.connect(address)
+        line.sendall(head + body)
+        began = line.recv(1000)
+        line.sendall(more)
+        time.sleep(1)
+        size = int(began.split(b"content-length: ")[1].split(b"\r\n")[0])
+        with suppress(ConnectionResetError):
+            assert len(read_all(line)) < size / 2
+    assert is_answering(address)
+
+
+def test_a_long_head_is_refused_also_when_it_comes_whole(address):
+    with socket.create_connection(address) as line:
+        line.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nX-Name: " + b"a" * 40_000 + b"\r\n\r\n")
+        assert read_all(line).startswith(b"HTTP/1.1 431 ")
+
+
+def test_many_requests_sent_at_once_are_all_answered(address):
+    with socket.create_connection(address) as line:
+        request = b"GET /health HTTP/1.1\r\nHost: x\r\n%s\r\n"
+        line.sendall(request % b"X-Name: value\r\n" * 8000 + request % b"Connection: close\r\n")
+        assert read_all(line).count(b"HTTP/1.1 200 ") == 8001
+
+
 def test_a_head_without_end_is_refused(address):
     with socket.create_connection(address) as line:
         line.sendall(b"GET /health HTTP/1.1\r\n" + b"X-Name: value\r\n" * 4000)

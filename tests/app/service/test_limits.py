@@ -46,6 +46,16 @@ def test_a_too_long_answer_is_refused_before_it_is_computed(narrow):
     assert "5 subjects x 5 times x 2 states are 50" in answer.json()["detail"]
 
 
+def test_what_is_too_large_does_not_wait_for_its_turn(fitted_one, monkeypatch):
+    app = create_app(fitted_one, max_rows=5)
+    monkeypatch.setattr(app.state.service.queue, "predict", None)
+    answer = TestClient(app).post("/predict", json={"subjects": [{}] * 6})
+    assert (answer.status_code, answer.json()["detail"][:35]) == (
+        413,
+        "one request takes at most 5 subject",
+    )
+
+
 def test_a_request_that_was_read_to_its_end_is_refused_without_waiting_for_more(
     narrow, monkeypatch
 ):

@@ -1,5 +1,7 @@
 """A question is read by hand: what it must be, and the words for what it is not."""
 
+import time
+
 import pytest
 from fastapi.testclient import TestClient
 
@@ -47,6 +49,14 @@ def test_a_question_is_read_with_its_defaults():
 def test_what_is_no_question_is_refused_with_its_place(body, words):
     with pytest.raises(FormError, match=words):
         read_question(body)
+
+
+def test_a_name_given_twice_among_very_many_is_found_at_once():
+    names = ",".join(f'"{k:x}": 0' for k in range(50_000))
+    began = time.process_time()
+    with pytest.raises(FormError, match="the name 'c34f' occurs more than once"):
+        read_question(f'{{"subjects": [{{{names}, "c34f": 1}}]}}'.encode())
+    assert time.process_time() - began < 3
 
 
 def test_one_subject_is_read_alike():

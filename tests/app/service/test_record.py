@@ -61,6 +61,15 @@ def test_metrics_count_requests_subjects_and_seconds(logged):
         assert line.startswith("# ") or float(line.rsplit(" ", 1)[1]) >= 0
 
 
+def test_a_part_of_a_file_of_the_page_is_counted_as_answered(logged):
+    client, _ = logged
+    for part in ("0-10", "10000000-"):
+        client.get("/page/app.js", headers={"Range": f"bytes={part}"})
+    text = client.get("/metrics").text
+    assert 'survtrace_requests_total{route="/page",status="206"} 1' in text
+    assert 'survtrace_requests_total{route="/page",status="416"} 1' in text
+
+
 def test_processes_count_in_rows_of_their_own_and_are_summed():
     metrics = Metrics(2)
     for worker in range(2):

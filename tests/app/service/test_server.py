@@ -31,6 +31,11 @@ def saved(fitted_one, tmp_path):
     return tmp_path / "est"
 
 
+def test_a_log_does_not_go_into_the_model(saved):
+    with pytest.raises(SettingError, match=r"lies in the model's folder. Name a file elsewhere"):
+        server.serve(saved, log=saved / "tensors.safetensors")
+
+
 def test_it_listens_on_loopback_and_keeps_no_log_of_requests(saved, started, free, capsys):
     server.serve(saved, port=free)
     [(config, addresses)] = started

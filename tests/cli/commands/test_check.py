@@ -186,3 +186,11 @@ def test_an_id_of_no_name_is_no_column(survtrace, export):
     code, _, err = survtrace("check", export, *OUTCOME, "--id", "")
     assert code == 2
     assert "the table has no column ''" in err
+
+
+def test_a_table_with_lists_in_its_cells_is_refused_by_name(survtrace, patients, tmp_path):
+    patients.assign(size=[[1, 2]] * len(patients)).to_parquet(tmp_path / "t.parquet")
+    path, outcome = tmp_path / "t.parquet", ("--duration", "months", "--event", "cause")
+    code, _, err = survtrace("check", path, *outcome)
+    assert code == 2
+    assert "column 'size' holds a ndarray in a cell" in err

@@ -1,5 +1,7 @@
 """A table in pieces is the table; a file appears whole or not at all."""
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -144,3 +146,17 @@ def test_pieces_of_a_sheet_make_up_the_table(tmp_path, n_rows):
     assert max(map(len, pieces)) <= n_rows
     found = pd.concat(pieces, ignore_index=True)
     pd.testing.assert_frame_equal(found, TABLE[["n", "sex"]])
+
+
+def test_a_closed_standard_output_is_told_of(monkeypatch):
+    monkeypatch.setattr("sys.stdout", None)
+    with pytest.raises(DataError, match="standard output is closed"), write_chunks("-"):
+        pass
+
+
+def test_a_table_on_standard_output_is_utf_8_wherever_it_is_run(monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr("sys.stdout", stream)
+    with write_chunks("-") as write_piece:
+        write_piece(pd.DataFrame({"sex": ["f\u00e9minin"]}))
+    assert stream.buffer.getvalue().decode("utf-8").split() == ["sex", "f\u00e9minin"]

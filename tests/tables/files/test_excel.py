@@ -1,6 +1,8 @@
 """A sheet of an Excel file is the table that its first row of names says."""
 
 import datetime as dt
+import io
+import zipfile
 
 import openpyxl
 import pandas as pd
@@ -32,6 +34,21 @@ def test_a_sheet_has_the_columns_that_its_first_row_names(write):
     path = write(cohort=[["age", " sex ", "months"], [50.5, "f", 3], [None, "m", 4]])
     expected = pd.DataFrame({"age": [50.5, None], "sex": ["f", "m"], "months": [3, 4]})
     pd.testing.assert_frame_equal(read_table(path), expected, check_dtype=False)
+
+
+def test_a_file_that_is_no_excel_file_is_refused(write, tmp_path):
+    whole = write(cohort=[["age"], [50]]).read_bytes()
+    foreign = io.BytesIO()
+    with zipfile.ZipFile(foreign, "w") as archive:
+        archive.writestr("a.txt", "age")
+    broken = io.BytesIO()
+    with zipfile.ZipFile(broken, "w") as archive, zipfile.ZipFile(tmp_path / "t.xlsx") as book:
+        for name in book.namelist():
+            archive.writestr(name, b"<a>" if "sheet1" in name else book.read(name))
+    for content in (whole[:-100], b"age\n50\n", foreign.getvalue(), broken.getvalue()):
+        (tmp_path / "t.xlsx").write_bytes(content)
+        with pytest.raises(DataError, match=r"t.xlsx could not be read .*no whole Excel file"):
+            read_table(tmp_path / "t.xlsx")
 
 
 def test_empty_rows_and_columns_are_no_part_of_the_table(write):

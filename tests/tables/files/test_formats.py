@@ -1,4 +1,5 @@
 import io
+import os
 
 import pandas as pd
 import pytest
@@ -42,6 +43,24 @@ def test_a_damaged_file_is_refused(tmp_path):
     (tmp_path / "t.parquet").write_text("not a table")
     with pytest.raises(DataError, match="could not be read as a table"):
         read_table(tmp_path / "t.parquet")
+
+
+def test_a_line_without_end_is_refused(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"age,sex\n" + b"0" * 200_000)
+    with pytest.raises(DataError, match=r"could not be read as a table \(field larger than"):
+        read_table(tmp_path / "t.csv")
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "t.csv")
+    with pytest.raises(DataError, match=r"t.csv is a pipe or a device.*Pass a file, or -"):
+        read_table(tmp_path / "t.csv")
+
+
+def test_a_closed_standard_input_is_told_of(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(DataError, match=r"standard input is closed. Pass the path"):
+        read_table("-")
 
 
 def test_the_outcome_is_never_a_covariate():

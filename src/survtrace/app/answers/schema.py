@@ -207,7 +207,7 @@ def slider(low: float, typical: float, high: float) -> tuple[float, float, float
     rough = (high - low) / 100
     power = math.floor(math.log10(rough))
     step = next(m for m in (1, 2, 5, 10) if m * 10.0**power >= rough * 0.999) * 10.0**power
-    if all(value.is_integer() for value in (low, typical, high)):
+    if all(float(value).is_integer() for value in (low, typical, high)):
         step = max(step, 1.0)
     digits = max(0, -math.floor(math.log10(step)))
     first, last = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step

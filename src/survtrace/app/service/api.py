@@ -196,8 +196,11 @@ class Service:
         """Answer /predict."""
         _require_json(head)
         question = read_question(body)
+        n_subjects, n_times = len(question.subjects), len(question.times or ())
+        # What is too large must not hold memory while it waits to be told so.
+        self.answers.limits.check(n_subjects, n_times, 1 + len(self.answers.causes))
         answer = await self.queue.predict(question)
-        self.recorder.metrics.count_subjects(len(question.subjects))
+        self.recorder.metrics.count_subjects(n_subjects)
         return _json(answer)
 
     async def attention(self, body: bytes, head: Head) -> Response:

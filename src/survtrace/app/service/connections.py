@@ -23,7 +23,8 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.timer: TimerHandle | None = None
+        self.timer: TimerHandle | None = None  # until when the client must have sent something
+        self.unread: TimerHandle | None = None  # until when it must have read something
         self.n_head: int | None = None  # bytes of a head that is not complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -37,17 +38,19 @@ class LimitedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self._in_time()
+        self._is_read()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Hand data on; a head that does not end is refused."""
         if self.transport.is_closing():
             return
+        head = self.headers
         super().data_received(data)
-        if self.n_head is not None:
-            self.n_head += len(data)
+        if self.n_head is not None:  # of a head that begins here, other requests may lie before it
+            self.n_head += len(data) if self.headers is head else self._parsed_bytes()
             if self.n_head > HEAD_BYTES:
-                self._turn_away("431 Request Header Fields Too Large", "the head is too long")
+                self._refuse_head()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP."""
@@ -60,27 +63,37 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Begin an answer."""
+        """Begin an answer, unless the head came whole and is too long."""
         self._in_time()
         self.n_head = None
+        if self._parsed_bytes() > HEAD_BYTES:
+            self._refuse_head()
+            raise ValueError("the head is too long")  # the parser stops
         super().on_headers_complete()
 
     def on_response_complete(self) -> None:
         """Wait for the next request; a client that still sends this one is waited for shortly."""
-        self._in_time()
         super().on_response_complete()
-        if self.cycle.more_body and not self.transport.is_closing():
+        is_last = self.cycle.response_complete  # else it is the next request that still comes in
+        if is_last and self.cycle.more_body and not self.transport.is_closing():
             self._within(LINGER_SECONDS)
 
     def pause_writing(self) -> None:
         """Wait for the client to read, not for ever."""
         super().pause_writing()
-        self._within(UNREAD_SECONDS)
+        self.unread = self.loop.call_later(UNREAD_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
         """Go on with the answer."""
-        self._in_time()
+        self._is_read()
         super().resume_writing()
+
+    def _parsed_bytes(self) -> int:
+        """Count the bytes of a head so far, where others may have come with it."""
+        return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+
+    def _refuse_head(self) -> None:
+        self._turn_away("431 Request Header Fields Too Large", "the head is too long")
 
     def _turn_away(self, status: str, words: str) -> None:
         if not self.transport.is_closing():
@@ -95,6 +108,11 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.timer is not None:
             self.timer.cancel()
             self.timer = None
+
+    def _is_read(self) -> None:
+        if self.unread is not None:
+            self.unread.cancel()
+            self.unread = None
 
 
 def _short_answer(status: str, words: str) -> bytes:

@@ -15,7 +15,7 @@ ROUTES = (
     *("/predict", "/attention", "/score", "other"),
 )
 # Every status that is ever answered with; any other is counted as 500.
-STATUSES = (200, 304, 400, 401, 404, 405, 408, 413, 415, 422, 429, 500, 503)
+STATUSES = (200, 206, 304, 400, 401, 404, 405, 408, 413, 415, 416, 422, 429, 500, 503)
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)  # seconds
 GAUGES = ("connections", "waiting", "memory")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from typing import Any
 
 from survtrace.app.answers.answers import Question
@@ -132,8 +133,8 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make a dict of the members of an object; of two values for one name neither is meant."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        counts = Counter(name for name, _ in pairs)
+        twice = next(name for name, n in counts.items() if n > 1)
         raise FormError("body", f"the name {twice!r} occurs more than once in an object")
     return found
 

@@ -59,6 +59,8 @@ def serve(
     """
     if workers < 1:
         raise SettingError(f"workers must be a whole number above 0; got {workers}.")
+    if log is not None and Path(model_path).resolve() in Path(log).resolve().parents:
+        raise SettingError(f"the log {log} lies in the model's folder. Name a file elsewhere.")
     here = is_loopback(host)
     if not here and token is None:
         warn(

@@ -130,7 +130,7 @@ def _show(facts: dict[str, Any]) -> None:
     width = max(10, *(len(name) + 2 for name, text in lines.items() if text))
     for name, text in lines.items():
         if text:
-            typer.echo(f"{name + ':':<{width}}{text}")
+            typer.echo(screen.plain(f"{name + ':':<{width}}{text}"))
     shown = [
         {
             "covariate": each["name"] + (f" ({each['label']})" if each["label"] else ""),
@@ -156,7 +156,7 @@ def _entry(facts: dict[str, Any], unit: str) -> str:
 
 
 def _fitted(facts: dict[str, Any]) -> str:
-    if facts["subjects"] is None:
+    if facts["subjects"] is None or facts["censored"] is None:
         return "by a version that kept no card: when and on whom is not known"
     return (
         f"on {facts['fitted_on']} by survtrace {facts['survtrace_version']}, on "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
@@ -54,7 +55,9 @@ def repeated_rows(
 ) -> list[str]:
     """Note which rows are copies, which subjects have several rows, and who entered late."""
     notes = []
-    n_copies = int(frame.duplicated().sum())
+    n_copies = 0
+    with suppress(TypeError):  # of a list in a cell, which is no value to compare
+        n_copies = int(frame.duplicated().sum())
     if n_copies:
         notes.append(f"{n_copies:,} of {len(frame):,} rows are copies of another row")
     if outcome is not None and outcome.entry is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -151,6 +152,10 @@ def write_chunks(path: str | Path) -> Iterator[Write]:
     """
     path = Path(path)
     if str(path) == STANDARD:
+        if sys.stdout is None:
+            raise DataError("standard output is closed. Pass the path of a file to write.")
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")  # as every file
         yield _text_writer(sys.stdout, ",")
         return
     require_suffix(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import pandas as pd
 
@@ -13,6 +14,8 @@ from survtrace.tables.covariates.covariate import require_distinct_names
 from survtrace.tables.files.reading import Reading
 
 EXCEL = (".xlsx", ".xlsm")
+# What openpyxl raises on a file that is cut, or is something else; errors of XML are of syntax.
+DAMAGED = (BadZipFile, LookupError, AttributeError, TypeError, SyntaxError)
 
 
 def read_sheet(path: Path, reading: Reading) -> pd.DataFrame:
@@ -22,10 +25,13 @@ def read_sheet(path: Path, reading: Reading) -> pd.DataFrame:
     """
     import openpyxl  # noqa: F401  (so that our error names the extra, not that of pandas)
 
-    with pd.ExcelFile(path, engine="openpyxl") as file:
-        names = [str(name) for name in file.sheet_names]
-        sheet = _sheet(names, reading.sheet, path)
-        cells = pd.read_excel(file, sheet_name=sheet, header=None, dtype=object)
+    try:
+        with pd.ExcelFile(path, engine="openpyxl") as file:
+            names = [str(name) for name in file.sheet_names]
+            sheet = _sheet(names, reading.sheet, path)
+            cells = pd.read_excel(file, sheet_name=sheet, header=None, dtype=object)
+    except DAMAGED as error:
+        raise ValueError(f"it is no whole Excel file: {error}") from None
     if reading.sheet is None and len(names) > 1:
         seen = f"{path.name} has the sheets {names}; {sheet!r} was read. Name another by"
         warn(DataWarning(f"{seen} Reading(sheet=...).", in_command=f"{seen} --sheet."))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -248,6 +249,11 @@ def require_table(path: str | Path) -> Path:
         require_suffix(path, READABLE)
         if not path.exists():
             raise DataError(f"{path} does not exist. Pass the path of a table.")
+        if not path.is_file():
+            raise DataError(
+                f"{path} is a pipe or a device, which cannot be read twice. Pass a file, or - and "
+                "send the table to standard input."
+            )
     return path
 
 
@@ -310,7 +316,7 @@ def readable(path: Path) -> Iterator[None]:
             f"{seen} Say how it is encoded: read_table(path, Reading(encoding='cp1252')).",
             in_command=f"{seen} Say how it is encoded: --encoding cp1252.",
         ) from None
-    except (ValueError, OSError, EOFError, zlib.error) as error:
+    except (ValueError, OSError, EOFError, zlib.error, csv.Error) as error:
         if isinstance(error, DataError):
             raise
         name = "standard input" if str(path) == STANDARD else path

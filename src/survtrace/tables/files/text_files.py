@@ -110,6 +110,8 @@ class StandardInput(io.RawIOBase):
     suffixes: tuple[str, ...] = ()
 
     def __init__(self) -> None:
+        if sys.stdin is None:
+            raise DataError("standard input is closed. Pass the path of a table.")
         stream: Any = sys.stdin.buffer
         self._stream = stream
         self.start = b""
