@@ -93,6 +93,15 @@ def test_a_long_head_is_refused_also_when_it_comes_whole(address):
         assert read_all(line).startswith(b"HTTP/1.1 431 ")
 
 
+def test_a_question_that_asks_for_another_protocol_is_told_to_leave_that_out(address):
+    head = b"POST /predict HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+    with socket.create_connection(address) as line:
+        line.sendall(head + b"Upgrade: h2c\r\nContent-Length: 2\r\n\r\n{}")
+        answer = read_all(line)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"Leave the header Upgrade out." in answer
+
+
 def test_many_requests_sent_at_once_are_all_answered(address):
     with socket.create_connection(address) as line:
         request = b"GET /health HTTP/1.1\r\nHost: x\r\n%s\r\n"

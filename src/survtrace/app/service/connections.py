@@ -31,7 +31,9 @@ class LimitedProtocol(HttpToolsProtocol):
         """Take a connection on, or turn it away at once: it then takes no file descriptor."""
         super().connection_made(transport)
         if len(self.connections) > self.most_connections:
-            self._turn_away("503 Service Unavailable", "too many connections are open")
+            self._turn_away(
+                "503 Service Unavailable", "too many connections are open. Try again later."
+            )
             return
         self._within(HEAD_SECONDS)
 
@@ -54,7 +56,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP."""
-        self._turn_away("400 Bad Request", "this is no HTTP request")
+        self._turn_away("400 Bad Request", "this is no HTTP request.")
 
     def on_message_begin(self) -> None:
         """Begin to read the head of a request."""
@@ -69,6 +71,11 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._parsed_bytes() > HEAD_BYTES:
             self._refuse_head()
             raise ValueError("the head is too long")  # the parser stops
+        # Java's client asks for HTTP/2 so, beside its question; the parser would drop the latter.
+        if self.parser.should_upgrade() and self.parser.get_method() != b"GET":
+            words = "HTTP/1.1 alone is spoken here. Leave the header Upgrade out."
+            self._turn_away("400 Bad Request", words)
+            raise ValueError(words)
         super().on_headers_complete()
 
     def on_response_complete(self) -> None:
@@ -93,7 +100,9 @@ class LimitedProtocol(HttpToolsProtocol):
         return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
 
     def _refuse_head(self) -> None:
-        self._turn_away("431 Request Header Fields Too Large", "the head is too long")
+        self._turn_away(
+            "431 Request Header Fields Too Large", f"a head has at most {HEAD_BYTES} bytes."
+        )
 
     def _turn_away(self, status: str, words: str) -> None:
         if not self.transport.is_closing():
@@ -117,7 +126,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
 def _short_answer(status: str, words: str) -> bytes:
     """Write a whole answer that ends a connection."""
-    content = f'{{"detail": "{words}. Try again later, or with less."}}'
+    content = f'{{"detail": "{words}"}}'
     head = {
         **SECURITY_HEADERS,
         "Content-Type": "application/json",
