@@ -253,7 +253,9 @@ def markdown(report: dict[str, Any]) -> str:
     for name in (*SIMULATED, "flchain", "metabric", "support"):
         table = report["tables"][name]
         percents = (
-            ", ".join(" ".join(f"{round(percent):+d}" for percent in cause) for cause in table[when])
+            ", ".join(
+                " ".join(f"{round(percent):+d}" for percent in cause) for cause in table[when]
+            )
             for when in ("percent_before", "percent_after")
         )
         ratios = (
