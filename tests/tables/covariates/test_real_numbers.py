@@ -82,7 +82,9 @@ def test_what_is_masked_in_a_table_is_missing():
     np.testing.assert_array_equal(table, [[1.0, np.nan], [3.0, 4.0]])
 
 
-@pytest.mark.parametrize("table", [None, 3.5, object(), iter([[1.0]])], ids=str)
+@pytest.mark.parametrize(
+    "table", [None, 3.5, object(), iter([[1.0]])], ids=lambda table: type(table).__name__
+)
 def test_what_is_no_table_is_named_by_its_type(table):
     with pytest.raises(DataError, match=f"got {type(table).__name__}. Pass a frame, or an array"):
         dense_array(table)
