@@ -1,5 +1,5 @@
-import io
 import csv
+import io
 import os
 
 import pandas as pd
