@@ -65,10 +65,10 @@ docs: .venv/.installed
 	$(BIN)/mkdocs build --strict
 
 study: .venv/.installed
-	$(BIN)/survtrace benchmark paper-single --processes 2 --out benchmarks/results/paper-single
-	$(BIN)/survtrace benchmark paper-competing --processes 2 --out benchmarks/results/paper-competing
+	$(BIN)/survtrace benchmark paper-single --today --processes 2 --out benchmarks/results/paper-single
+	$(BIN)/survtrace benchmark paper-competing --today --processes 2 --out benchmarks/results/paper-competing
 	$(BIN)/survtrace benchmark robust --processes 2 --out benchmarks/results/robust
-	$(BIN)/survtrace benchmark ablation --splits 5 --processes 2 --out benchmarks/results/ablation
+	$(BIN)/survtrace benchmark ablation --processes 2 --out benchmarks/results/ablation
 	$(BIN)/survtrace benchmark ips --processes 2 --out benchmarks/results/ips
 	$(BIN)/survtrace figures --ablation benchmarks/results/ablation/scores.csv --out docs/figures
 

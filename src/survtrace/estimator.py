@@ -53,7 +53,7 @@ class SurvTRACE(CertaintyMethods, BaseEstimator):  # type: ignore[misc]
     ----------
     n_members
         Networks trained together, each with its own initial parameters and validation draw;
-        their curves are averaged. 1 is the paper's model.
+        their curves are averaged. The paper has one.
     n_intervals
         Intervals of constant hazard, cut at even quantiles of the event times. Where the grid is
         longer than the follow-up of a subject, as with age as the clock, it has as many times more

@@ -1,4 +1,4 @@
-"""What a score may be given: cause, estimate, probabilities and times, checked at the door."""
+"""Check what a score is given: cause, estimate, probabilities and times."""
 
 from __future__ import annotations
 

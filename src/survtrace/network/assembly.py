@@ -57,7 +57,7 @@ class Logits(NamedTuple):
 
 
 class Network(nn.Module):
-    """M members side by side; M = 1 is the paper's network."""
+    """M members side by side; the paper has one."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
