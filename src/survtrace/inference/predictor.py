@@ -70,7 +70,7 @@ class Predictor:
         after: ArrayLike | None = None,
         with_std: bool = False,
     ) -> tuple[Array, Array | None]:
-        """Mean over members of a curve, and its standard deviation between them.
+        """Compute the mean over members of a curve, and its standard deviation between them.
 
         ``kind`` is the name of a function of `curves`, asked at ``points``, (time,) for all or
         (subject, time); ``cause`` a place on the cause axis. With ``after`` the curve is that of
@@ -82,7 +82,9 @@ class Predictor:
             if is_path(X):
                 starts = times_of_rows(after, first, len(table))
                 times = np.asarray(times_of_rows(points, first, len(table), name="times"))
-            return self.curve_of(self.encode(table), kind, times, cause, starts, with_std)
+            return self.curve_of(
+                self.encode(table), kind, times, cause=cause, after=starts, with_std=with_std
+            )
 
         means, deviations = zip(*self.in_chunks(X, answer), strict=True)
         if is_path(X):
@@ -117,7 +119,7 @@ class Predictor:
     def typicality_of(
         self, X: Table, *, with_reasons: bool = False
     ) -> tuple[Array, list[tuple[str, ...]]]:
-        """How usual each subject is among those learned from, and which covariates make it so."""
+        """Tell how usual each subject is among those learned from, and why it is not."""
         learned = require_typicality(self.typicality)
 
         def answer(rows: Table, first: int) -> tuple[Array, list[tuple[str, ...]]]:
@@ -141,7 +143,7 @@ class Predictor:
         return iter([answer(X, 0)])
 
     def on_device(self, values: ArrayLike) -> Tensor:
-        """A float64 tensor beside the hazards."""
+        """Return a float64 tensor beside the hazards."""
         # A copy: torch warns of arrays that may not be written to, as those of pandas 3.
         return torch.as_tensor(np.array(values, dtype=np.float64), device=self.device)
 
@@ -150,11 +152,12 @@ class Predictor:
         encoded: Encoded,
         kind: str,
         points: Array,
+        *,
         cause: int | None = None,
         after: ArrayLike | None = None,
         with_std: bool = False,
     ) -> tuple[Array, Array | None]:
-        """Answer as `curve` does, for subjects that are encoded."""
+        """Compute what `curve` does, of subjects that are encoded already."""
         n, cuts = len(encoded.rows), self.on_device(self.cuts)
         start = None if after is None else self._starts(after, n)
         at = curves.locate_times(self._points(points, n), cuts)._replace(start=start)
@@ -277,12 +280,12 @@ def _whole_blocks_of(values: Array) -> Array:
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """The answers of all chunks as one array; that of a single one is not copied."""
+    """Return the answers of all chunks as one array; that of a single one is not copied."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def choose_device(device: str) -> torch.device:
-    """The device asked for; "auto" takes CUDA where there is one."""
+    """Return the device asked for; "auto" takes CUDA where there is one."""
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
