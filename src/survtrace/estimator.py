@@ -312,7 +312,7 @@ class SurvTRACE(CertaintyMethods, BaseEstimator):  # type: ignore[misc]
         return self
 
     def score(self, X: Table, y: Any) -> float:
-        """Minus the integrated Brier score, mean over causes: proper, and higher is better.
+        """Compute minus the integrated Brier score, mean over causes: proper, higher is better.
 
         Integrated between the 5 and 95 % quantiles of the training event times, weighted by the
         training rows' censoring survival. ``y`` as in `fit`; with a path it names columns.
@@ -363,7 +363,7 @@ class SurvTRACE(CertaintyMethods, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether `fit` has come to an end, or was broken off with something learned."""
+        """Tell whether `fit` has come to an end, or was broken off with something learned."""
         return hasattr(self, "network_")
 
     def _fit(

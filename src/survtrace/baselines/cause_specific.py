@@ -166,7 +166,7 @@ def incidence_of_hazards(grid: Floats, at_grid: Floats, times: Floats, at_times:
 
 
 def _gain(before: Floats, after: Floats) -> Floats:
-    """What each incidence gains while the cumulative hazards go from before to after."""
+    """Compute what each incidence gains while the cumulative hazards go from before to after."""
     steps = np.maximum(after - before, 0.0)
     total = steps.sum(axis=1, keepdims=True)
     fall = np.exp(-before.sum(axis=1, keepdims=True)) * -np.expm1(-total)

@@ -35,7 +35,7 @@ class IncidenceCurves(ABC):
         *,
         conditional_after: ArrayLike | None = None,
     ) -> Floats:
-        """Shape (subject, cause, time), or (subject, time) for one cause.
+        """Predict incidences, shape (subject, cause, time), or (subject, time) for one cause.
 
         ``conditional_after``: a time, or one for each subject, at which it is known to be
         event-free; the curve is then its future.
@@ -50,13 +50,13 @@ class IncidenceCurves(ABC):
     def predict_survival_function(
         self, X: Any, times: ArrayLike, *, conditional_after: ArrayLike | None = None
     ) -> Floats:
-        """Shape (subject, time); ``conditional_after`` as for incidences."""
+        """Predict survival, shape (subject, time); ``conditional_after`` as for incidences."""
         after = conditional_after
         return 1 - self.predict_cumulative_incidence(X, times, conditional_after=after).sum(axis=1)
 
     @abstractmethod
     def _rows(self, X: Any) -> Any:
-        """What is predicted from, of each subject."""
+        """Return what is predicted from, of each subject."""
 
     @abstractmethod
     def _incidence(self, rows: Any, times: Floats) -> Floats:
@@ -151,7 +151,7 @@ class OneCauseBaseline(Baseline):
         return super().fit(X, outcome)
 
     def predict_cumulative_hazard_function(self, X: Any, times: ArrayLike) -> Floats:
-        """Shape (subject, time)."""
+        """Predict cumulative hazards, shape (subject, time)."""
         return self._hazard(self.design_.matrix(X), np.asarray(times, dtype=np.float64))
 
     def _incidence(self, design: Floats, times: Floats) -> Floats:
@@ -163,7 +163,7 @@ class OneCauseBaseline(Baseline):
 
     @abstractmethod
     def _survival(self, design: Floats, times: Floats) -> Floats:
-        """Shape (subject, time)."""
+        """Predict survival, shape (subject, time)."""
 
 
 def library(module: str) -> Any:

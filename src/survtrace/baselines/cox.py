@@ -220,7 +220,7 @@ def search_ridge(design: Floats, outcome: Outcome, ridges: Sequence[float] = RID
 
 
 def sksurv_target(outcome: Outcome) -> NDArray[np.void]:
-    """The outcome as scikit-survival reads it."""
+    """Return the outcome as scikit-survival reads it."""
     target = np.empty(len(outcome), dtype=[("event", bool), ("duration", float)])
     target["event"], target["duration"] = outcome.event > 0, outcome.duration
     return target

@@ -217,7 +217,7 @@ def _frames(
     groups: Sequence[Group],
     thresholds: Floats | None,
 ) -> dict[str, pd.DataFrame]:
-    """The frames of all subjects and of each group."""
+    """Return the frames of all subjects and of each group."""
     rows: dict[str, list[dict[str, Any]]] = {
         name: [] for name in COLUMNS if name not in ("differences", "spread")
     }

@@ -70,7 +70,7 @@ class Asked(NamedTuple):
 
 
 def too_small(asked: Asked) -> str:
-    """Why a group is not scored, or an empty text."""
+    """Say why a group is not scored, or an empty text."""
     events, without = asked.n_events, asked.n_without
     if min(events, without) >= MIN_EVENTS:
         return ""
@@ -162,7 +162,7 @@ def decision_rows(asked: Asked, thresholds: Floats) -> list[dict[str, Any]]:
 
 
 def noted(function: Callable[..., Any], asked: Asked, *more: Any) -> tuple[Any, str]:
-    """The result, and what the function warned of; None and the reason if it refused."""
+    """Return the result, and what the function warned of; None and the reason if it refused."""
     where = (asked.outcome, asked.predicted, asked.horizon, *more)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

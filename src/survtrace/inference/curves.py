@@ -261,7 +261,7 @@ def _average_survival(hazard: Tensor, times: Tensor, at: TimeIndex) -> Tensor:
 
 
 def _every_cause(at: TimeIndex) -> TimeIndex:
-    """The same times for values with an axis of causes."""
+    """Return the same times for values with an axis of causes."""
     return at._replace(interval=at.interval.unsqueeze(1))
 
 

@@ -37,7 +37,7 @@ def stay_loss(
 
 
 def annealed(weight: float, epoch: int, anneal: int | None) -> float:
-    """An auxiliary weight falls linearly from its start to 0 at epoch ``anneal`` (below eq. 23).
+    """Let an auxiliary weight fall linearly to 0 at epoch ``anneal`` (below eq. 23).
 
     Examples
     --------

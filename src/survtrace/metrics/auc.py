@@ -33,7 +33,7 @@ def auc(
     controls: Controls = "all",
     ties: Ties = "left-limit",
 ) -> Floats:
-    """Cumulative/dynamic area under the ROC curve at each time, corrected for censoring.
+    """Compute the cumulative/dynamic area under the ROC curve at each time, for censored data.
 
     Cases at t had an event of the cause by t, weighted by 1 / G(t_i-), as in riskRegression. With
     one cause and ``ties="scikit-survival"`` it equals scikit-survival's ``cumulative_dynamic_auc``
@@ -79,7 +79,7 @@ def auc_at(
     controls: Controls = "all",
     ties: Ties = "left-limit",
 ) -> Score:
-    """The area of `auc` at one time, with its standard error.
+    """Compute the area of `auc` at one time, with its standard error.
 
     Examples
     --------

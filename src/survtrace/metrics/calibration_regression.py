@@ -200,13 +200,13 @@ class CalibrationSpline:
         return CalibrationSpline(knots, found[0], found[1].T @ found[1])
 
     def at(self, predicted: Floats) -> tuple[Floats, Floats, Floats]:
-        """The observed incidence where so much is predicted, and its 95 % interval."""
+        """Return the observed incidence where so much is predicted, and its 95 % interval."""
         middle, error = self._linear(predicted)
         reach = norm.ppf(0.975) * error
         return _probability(middle), _probability(middle - reach), _probability(middle + reach)
 
     def error_at(self, predicted: Floats) -> Floats:
-        """The standard error of the observed incidence, to first order."""
+        """Return the standard error of the observed incidence, to first order."""
         middle, error = self._linear(predicted)
         return _slope(middle) * error
 
@@ -331,7 +331,7 @@ def _read_at(at: ArrayLike) -> Floats:
 
 
 def _enough(pseudo: Floats, n_events: int, consequence: str) -> bool:
-    """Whether there is anything to regress; warn if nobody had the event."""
+    """Tell whether there is anything to regress; warn if nobody had the event."""
     if np.isnan(pseudo).any():
         return False
     if n_events < 2:

@@ -26,7 +26,7 @@ WAY_OUT_IN_COMMAND = "Score those under observation at a time S from S on: say -
 
 
 def read_outcome(y: Any, **labels: Any) -> Outcome:
-    """The outcome to score; of a fold, everybody may have had an event.
+    """Return the outcome to score; of a fold, everybody may have had an event.
 
     An entry of 0 for everybody is none, so that ordinary tables have one set of formulas.
 
@@ -60,7 +60,7 @@ def _without_zero_entry(outcome: Outcome) -> Outcome:
 
 
 def read_subjects(y: Any, score: str) -> Outcome:
-    """The outcome to score by one prediction for each subject; start-stop rows are refused.
+    """Return the outcome to score by one prediction for each subject; start-stop rows are refused.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def read_subjects(y: Any, score: str) -> Outcome:
 
 
 def pick_cause(outcome: Outcome, cause: Any = None) -> int:
-    """The number of the cause to score; ``None`` stands for the only one there is.
+    """Return the number of the cause to score; ``None`` stands for the only one there is.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def read_moment(time: Any) -> float:
 
 
 def read_horizon(horizon: float | None) -> float:
-    """A positive time, infinite if none is given."""
+    """Return a positive time, infinite if none is given."""
     value = np.asarray(np.inf if horizon is None else read_numbers(horizon, "horizon"))
     if value.ndim != 0 or not value > 0:
         raise DataError(
@@ -197,7 +197,7 @@ def read_horizon(horizon: float | None) -> float:
 
 
 def checked_level(level: float) -> float:
-    """A confidence level, strictly between 0 and 1."""
+    """Return a confidence level, strictly between 0 and 1."""
     if not isinstance(level, Real) or not 0 < level < 1:
         raise SettingError(f"level must lie between 0 and 1; got {short(level)}.")
     return float(level)

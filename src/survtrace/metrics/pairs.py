@@ -67,7 +67,7 @@ class PairTotals:
     def score(
         self, weights: Weights | None = None, *parts: Part, id: Integers | None = None
     ) -> Score:
-        """The share of concordant pairs; NaN if no pair is comparable.
+        """Return the share of concordant pairs; NaN if no pair is comparable.
 
         ``parts`` are the gaps that are proportional to IPCW weights, so that their noise counts.
         With ``id``, the number of each row's subject, influences are those of subjects.

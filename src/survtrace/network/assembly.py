@@ -43,7 +43,7 @@ class Shape:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> "Shape":
-        """The shape that `as_dict` described; of an early file, one without the later parts."""
+        """Read the shape that `as_dict` described; an early file lacks the later parts."""
         early = {"token_bias": False, "proportional": 0.0}
         return cls(**{**early, **plain, "silent_rows": tuple(plain["silent_rows"])})
 
@@ -144,7 +144,7 @@ class Network(nn.Module):
         rows: Int[Tensor, "member subject token"],
         values: Float[Tensor, "member subject token"],
     ) -> Float[Tensor, "member subject hidden"]:
-        """The shared representation, which every head reads."""
+        """Return the shared representation, which every head reads."""
         embedded = self.embedding(rows, values, self.token_dropout(rows))
         return self.representation(self.encoder(embedded), embedded)
 

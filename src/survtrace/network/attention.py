@@ -33,7 +33,7 @@ class Attention(nn.Module):
         Float[Tensor, "member subject token width"],
         Float[Tensor, "member subject head token token"],
     ]:
-        """The same, with the attention weights themselves (each row sums to 1)."""
+        """Return the same, with the attention weights themselves (each row sums to 1)."""
         query, key, value = self._project(tokens)
         # NOTE[PAPER eq. 7]: scaled by 1/sqrt(width of a head), which the paper leaves out.
         scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])

@@ -59,7 +59,7 @@ def flat_parameters(network: Network) -> Tensor:
 
 
 def _parameters(network: Network) -> tuple[list[nn.Parameter], list[int]]:
-    """The parameters of a network, and how many numbers of each a member has.
+    """Return the parameters of a network, and how many numbers of each a member has.
 
     They are remembered: to walk through all modules takes as long as many a task.
     """

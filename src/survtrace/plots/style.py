@@ -41,7 +41,7 @@ def band_of(
     interval: Sequence[ArrayLike] | None,
     deviation: ArrayLike | None,
 ) -> Band | None:
-    """An interval, or else two deviations to each side, within 0 and 1; None if neither is known.
+    """Choose an interval, or else two deviations to each side, within 0 and 1, or None.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def side_by_side(n: int) -> NDArray[np.float64]:
 
 
 def axes_or_new(ax: Axes | None, height: float = 4.8) -> Axes:
-    """The axes given, or new ones; without the frame's upper and right side."""
+    """Return the axes given, or new ones; without the frame's upper and right side."""
     if ax is None:
         plt = require("matplotlib.pyplot", "plots", "figures need")
         _, ax = plt.subplots(figsize=(6.4, height), layout="constrained")
@@ -97,12 +97,12 @@ def axes_or_new(ax: Axes | None, height: float = 4.8) -> Axes:
 
 
 def with_legend(ax: Axes, wanted: bool, **settings: Any) -> Axes:
-    """The axes, with a legend where one is wanted."""
+    """Return the axes, with a legend where one is wanted."""
     if wanted:
         ax.legend(frameon=False, handlelength=3, **settings)
     return ax
 
 
 def with_unit(name: str, unit: str) -> str:
-    """The name of an axis, and the unit if there is one."""
+    """Return the name of an axis, and the unit if there is one."""
     return f"{name} ({unit})" if unit else name

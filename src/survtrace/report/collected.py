@@ -212,7 +212,7 @@ def _is_age(name: str) -> bool:
 
 
 def read_cohort(est: SurvTRACE, X: Any, y: Any) -> Subjects:
-    """A table in the estimator's columns, and its outcome in the estimator's causes."""
+    """Return a table in the estimator's columns, and its outcome in the estimator's causes."""
     X, outcome = read_scored(est, X, y)
     table = open_table(X)
     if len(table) == 0:

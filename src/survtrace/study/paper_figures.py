@@ -251,7 +251,7 @@ def _middle(duration: NDArray[np.float64], among: NDArray[np.bool_]) -> int:
 
 
 def _readable(name: str) -> str:
-    """A data set's or covariate's name in words."""
+    """Return a data set's or covariate's name in words."""
     return NAMES.get(name, name.replace("_", " "))
 
 

@@ -69,7 +69,7 @@ def compare_with(
 
 
 def as_markdown(summary: pd.DataFrame, columns: Sequence[str]) -> str:
-    """A table for each data set and cause; the best of each column in bold.
+    """Return a table for each data set and cause; the best of each column in bold.
 
     ``rank`` is the mean rank over the columns. Where the paper printed a number it stands beside.
     """
@@ -84,7 +84,7 @@ def as_markdown(summary: pd.DataFrame, columns: Sequence[str]) -> str:
 
 
 def as_latex(summary: pd.DataFrame, columns: Sequence[str]) -> str:
-    """The same tables as LaTeX tabulars."""
+    """Return the same tables as LaTeX tabulars."""
     parts = []
     for data, cause, group in _groups(summary):
         heads, rows = _columns(group, data, cause, columns, r"\textbf{{{}}}")

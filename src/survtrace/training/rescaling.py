@@ -167,7 +167,7 @@ def _expected_and_observed(log_hazard: Tensor, subjects: Batch) -> tuple[Tensor,
 
 
 def _lived(subjects: Batch, hazards: Tensor) -> Float[Tensor, "subject interval"]:
-    """How much of each interval of these hazards each subject lived through."""
+    """Compute how much of each interval of these hazards each subject lived through."""
     entry = subjects.entry_interval, subjects.entry_fraction
     end = subjects.interval, subjects.fraction
     return lived_through(*entry, *end, hazards.shape[-1]).to(hazards)

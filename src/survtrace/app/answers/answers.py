@@ -246,7 +246,7 @@ class Answers:
         return np.asarray(~((starts == 0) | (starts >= first) & (starts < end)))
 
     def _starts(self, after: float | Sequence[float], n_subjects: int) -> Array | None:
-        """Until when each subject is known to be event-free; None where that is 0 for all."""
+        """Tell until when each subject is known to be event-free; None where that is 0 for all."""
         first = float(self.est.time_grid_[0])
         if isinstance(after, float) and after == first == 0.0:
             return None

@@ -66,7 +66,7 @@ def tile_of_one(n_tokens: int) -> Tile:
 
 
 def stored_dtype() -> torch.dtype:
-    """What training stores for products that round it to half precision anyway."""
+    """Choose the type in which training stores what products round to half precision anyway."""
     return torch.float16 if TRAINING == "half" else torch.float32
 
 

@@ -186,5 +186,5 @@ def selu(x):
 
 @triton.jit
 def selu_slope(y):
-    """The slope of SELU, read from its output: below zero y = LOW exp(x) - LOW."""
+    """Return the slope of SELU, read from its output: below zero y = LOW exp(x) - LOW."""
     return tl.where(y > 0, SCALE, y + LOW)

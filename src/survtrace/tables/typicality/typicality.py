@@ -251,6 +251,6 @@ def _first_largest(values: Array) -> int:
 
 
 def _joined(reference: Array, measures: Measures) -> Array:
-    """The most unusual of the measures, each by its own distribution."""
+    """Return the most unusual of the measures, each by its own distribution."""
     joined: Array = _levels(reference, measures).max(axis=0)
     return joined
