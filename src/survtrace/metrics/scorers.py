@@ -42,7 +42,7 @@ class Scorer:
     settings: dict[str, Any]
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        """Return the score of an estimator's predictions for X; higher is better."""
+        """The score of an estimator's predictions for X; higher is better."""
         labels = {name: getattr(estimator, f"{name}_", None) for name in ("causes", "censored")}
         outcome = read_outcome(y, **labels)
         y_train = of_same_kind(getattr(estimator, "censoring_", None), outcome)
@@ -62,7 +62,7 @@ class Scorer:
 def concordance_scorer(
     horizon: float | None = None, cause: Any = None, mode: Mode = "cause_specific"
 ) -> Scorer:
-    """Make a scorer: the concordance of the incidence predicted at the horizon.
+    """Concordance of the incidence predicted at the horizon.
 
     Without a horizon the incidence at the median time of the cause's events among the scored
     subjects is ranked, and the score is not truncated. ``mode="antolini"`` has no horizon;
@@ -81,7 +81,7 @@ def concordance_scorer(
 
 
 def brier_scorer(times: ArrayLike | None = None, cause: Any = None) -> Scorer:
-    """Make a scorer: minus the integrated Brier score.
+    """Minus the integrated Brier score.
 
     Without times it is integrated over 50 evenly spaced ones, from the first event of any cause
     to the 90 % quantile of event times among the scored subjects.
@@ -96,7 +96,7 @@ def brier_scorer(times: ArrayLike | None = None, cause: Any = None) -> Scorer:
 
 
 def auc_scorer(time: float, cause: Any = None, controls: Controls = "all") -> Scorer:
-    """Make a scorer: the area under the ROC curve of the incidence predicted at a time.
+    """Area under the ROC curve of the incidence predicted at a time.
 
     Examples
     --------
