@@ -174,7 +174,7 @@ def suggest(trial: Any, space: str, fixed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def inner_folds(y: Any, n_folds: int, random_state: int) -> list[Fold]:
-    """Rows to learn from and rows held out, of each fold; a subject's rows stay together.
+    """Return rows to learn from and rows held out, of each fold; a subject's rows stay together.
 
     Examples
     --------

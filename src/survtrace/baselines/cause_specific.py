@@ -136,7 +136,7 @@ class CauseSpecificCox(CauseSpecific):
 
 
 def incidence_of_hazards(grid: Floats, at_grid: Floats, times: Floats, at_times: Floats) -> Floats:
-    """Incidence of each cause, shape (subject, cause, time).
+    """Compute the incidence of each cause, shape (subject, cause, time).
 
     Between two points survival falls by what all hazards together say, and each cause takes
     the share of the fall that it has of the hazard. Survival and incidences so sum to 1 at

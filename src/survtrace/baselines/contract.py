@@ -64,7 +64,7 @@ class IncidenceCurves(ABC):
 
     @abstractmethod
     def _incidence_after(self, rows: Any, times: Floats, after: float) -> Floats:
-        """Incidence of those event-free at ``after``, the same shape."""
+        """Compute the incidence of those event-free at ``after``, the same shape."""
 
 
 class Baseline(IncidenceCurves):
@@ -158,7 +158,7 @@ class OneCauseBaseline(Baseline):
         return 1 - self._survival(design, times)[:, np.newaxis]
 
     def _hazard(self, design: Floats, times: Floats) -> Floats:
-        """Cumulative hazard, shape (subject, time)."""
+        """Compute the cumulative hazard, shape (subject, time)."""
         return -np.log(np.maximum(self._survival(design, times), LEAST_SURVIVAL))
 
     @abstractmethod
@@ -202,7 +202,7 @@ def gained_after(incidence: Floats, times: Floats, after: float) -> Floats:
 def by_landmark(
     curves: Callable[[Any, Floats, float], Floats], rows: Any, times: Floats, after: ArrayLike
 ) -> Floats:
-    """Curves of rows, each from its own time on: one call for all rows of the same time."""
+    """Return curves of rows, each from its own time on: one call for all rows of the same time."""
     start = np.asarray(after, dtype=np.float64)
     n_rows = len(rows)
     if start.shape not in ((), (n_rows,)) or not (np.isfinite(start) & (start >= 0)).all():

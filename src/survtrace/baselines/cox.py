@@ -151,7 +151,7 @@ class PartialLikelihood:
         return self.value(coefficients) - 0.5 * ridge * float(coefficients @ coefficients)
 
     def _derivatives(self, coefficients: Floats, ridge: float) -> tuple[Floats, Floats]:
-        """Gradient of the penalised likelihood, and minus its second derivative."""
+        """Compute the gradient of the penalised likelihood, and minus its second derivative."""
         score, top = self._scores(coefficients)
         relative = np.exp(score - top)
         risk = self._risk(relative)

@@ -93,7 +93,7 @@ class Design:
 
 
 def independent_columns(design: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Columns that say everything the others do, once a constant is taken out.
+    """Return columns that say everything the others do, once a constant is taken out.
 
     For a regression without penalty, which cannot bear a one-hot block that sums to 1.
 

@@ -51,7 +51,7 @@ class Asked(NamedTuple):
     cause: Any
 
     def take(self, rows: NDArray[np.bool_]) -> Asked:
-        """Some of the subjects."""
+        """Return some of the subjects."""
         return self._replace(outcome=self.outcome.take(rows), predicted=self.predicted[rows])
 
     @property
@@ -110,7 +110,7 @@ NAMES = tuple(name for names, _ in PARTS for name in names)
 
 
 def score_rows(asked: Asked, refused: str = "") -> list[dict[str, Any]]:
-    """One row for each score: value, standard error, interval, and why it is NaN if it is.
+    """Return one row for each score: value, standard error, interval, and why it is NaN if it is.
 
     ``refused`` is a reason to score nothing.
     """
@@ -124,7 +124,7 @@ def score_rows(asked: Asked, refused: str = "") -> list[dict[str, Any]]:
 
 
 def calibration_rows(asked: Asked) -> list[dict[str, float]]:
-    """Points of the smooth calibration curve and its band; none where it has no fit."""
+    """Return points of the smooth calibration curve and its band; none where it has no fit."""
     curve, _ = noted(smooth_calibration_curve, asked)
     if curve is None or np.isnan(curve.observed).all():
         return []

@@ -140,7 +140,7 @@ def _landmark_scores(
 
 
 def _shuffled_error(scored: NDArray[np.float64], orders: list[NDArray[np.int64]]) -> float:
-    """Standard error of the mean of paired differences under shuffles.
+    """Compute the standard error of the mean of paired differences under shuffles.
 
     A difference is the sum of a part of the subject who is scored, a part of the subject whose
     value it got, and noise. Averages over shuffles by the one and by the other estimate the first

@@ -94,12 +94,12 @@ class Predictor:
         return _joined(means), _joined(deviations) if with_std else None
 
     def functions(self, X: Table, kind: str, knots: Array) -> NDArray[np.object_]:
-        """Curves as a `CurveFunction` for each subject: (subject,), or (subject, cause)."""
+        """Return curves as a `CurveFunction` for each subject: (subject,), or (subject, cause)."""
         hazards, _ = self.curve(X, "hazards", knots[:1])
         return curve_functions(kind, hazards, knots, self.cuts, curves.mean_curve)
 
     def attention(self, X: Table) -> NDArray[np.float32]:
-        """Attention weights, averaged over members."""
+        """Compute attention weights, averaged over members."""
 
         def answer(rows: Table, first: int) -> NDArray[np.float32]:
             encoded = self.encode(open_table(rows))
@@ -171,7 +171,7 @@ class Predictor:
         return means.array, None if deviations is None else deviations.array
 
     def _logits(self, encoded: Encoded, subjects: slice) -> Tensor:
-        """Compute logits of some subjects, which fill up whole blocks."""
+        """Compute the logits of some subjects, which fill up whole blocks."""
         if self.device.type != "cpu" or find_kernel("cause_logits", self.network):
             rows, values = self._tensors(encoded, subjects)
             return cause_logits(self.network, rows[None], values[None])
@@ -211,7 +211,7 @@ class Predictor:
                 run(k)
 
     def _tensors(self, encoded: Encoded, subjects: slice) -> tuple[Tensor, Tensor]:
-        """Rows and values of some subjects, the last one repeated up to a whole block."""
+        """Return rows and values of some subjects, the last one repeated up to a whole block."""
         lacking = -(subjects.stop - subjects.start) % BLOCK
         rows, values = encoded.rows[subjects], encoded.values[subjects]
         if lacking:
@@ -253,7 +253,7 @@ class Predictor:
         return self.on_device(_whole_blocks_of(read_starts(after, n_subjects))).view(-1, 1)
 
     def _points(self, points: Array, n_subjects: int) -> Tensor:
-        """Times as (1, time) where they are common to all subjects, else (subject, time)."""
+        """Return times as (1, time) where they are common to all subjects, else (subject, time)."""
         if points.ndim == 1:
             return self.on_device(points).view(1, -1)
         require_row_each(points, n_subjects)

@@ -58,7 +58,7 @@ def negative_log_likelihood(
     entry_interval: Int[Tensor, "*batch"] | None = None,
     entry_fraction: Float[Tensor, "*batch"] | None = None,
 ) -> Float[Tensor, "*batch cause"]:
-    """Loss l_ik of subject i for cause k; summed over causes it is the full likelihood.
+    """Compute the loss l_ik of subject i for cause k; summed over causes it is the full likelihood.
 
     Minus the log hazard of the interval in which the cause struck, plus the cumulative hazard
     survived since entry (None: the first cut), before which no event could have been seen. The log

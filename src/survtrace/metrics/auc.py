@@ -113,7 +113,7 @@ def _read(
 def _area(
     weights: Weights, number: int, estimate: Floats, time: float, controls: Controls
 ) -> Score:
-    """Concordance of all pairs of a case and a control."""
+    """Compute the concordance of all pairs of a case and a control."""
     if controls not in get_args(Controls):
         raise SettingError(f"controls must be one of {get_args(Controls)}; got {controls!r}.")
     outcome, censoring = weights.outcome, weights.censoring

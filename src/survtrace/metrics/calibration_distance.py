@@ -143,7 +143,7 @@ def _by_chance(spline: CalibrationSpline, predicted: Floats) -> tuple[Floats, Fl
 
 
 def _summarise(gap: Floats) -> Floats:
-    """Mean, median, 90 % quantile and maximum of the distances, along the last axis."""
+    """Compute mean, median, 90 % quantile and maximum of the distances, along the last axis."""
     error = np.sort(np.abs(gap), axis=-1)  # numpy's quantiles take five times as long
     middle, most = (_quantile(error, share) for share in (0.5, 0.9))
     return np.stack([error.mean(axis=-1), middle, most, error[..., -1]], axis=-1)

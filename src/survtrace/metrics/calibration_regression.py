@@ -211,7 +211,7 @@ class CalibrationSpline:
         return _slope(middle) * error
 
     def shrunken(self, predicted: Floats, shares: Floats, draws: Floats) -> Floats:
-        """Observed less predicted incidence if the curve were nearer to the calibrated one.
+        """Compute observed less predicted incidence if the curve were nearer to the calibrated one.
 
         A share of 0 is the calibrated curve, 1 the one found. To each, draws of the noise of the
         coefficients are added, given as rows of standard normal numbers. Shape (share, draw,
@@ -232,7 +232,7 @@ class CalibrationSpline:
 
 
 def _basis(x: Floats, knots: Floats) -> Floats:
-    """Columns of a cubic spline that is linear outside its knots, scaled as in R's rms."""
+    """Return columns of a cubic spline that is linear outside its knots, scaled as in R's rms."""
     columns = [np.ones(len(x))]
     if len(knots) > 1:
         columns.append(x)
@@ -299,7 +299,7 @@ def _probability(cloglog: Floats) -> Floats:
 
 
 def _slope(cloglog: Floats) -> Floats:
-    """Derivative of the probability."""
+    """Compute the derivative of the probability."""
     cloglog = np.minimum(cloglog, 30.0)  # beyond, the probability is 1
     return np.asarray(np.exp(cloglog - np.exp(cloglog)))
 
@@ -307,7 +307,7 @@ def _slope(cloglog: Floats) -> Floats:
 def read_calibration(
     y: Any, incidence: ArrayLike, horizon: float, cause: Any
 ) -> tuple[Floats, Floats, int]:
-    """Predictions strictly between 0 and 1, pseudo-values, and the number of events."""
+    """Return predictions strictly between 0 and 1, pseudo-values, and the number of events."""
     outcome, pseudo, n_events = read_pseudo_values(y, horizon, cause, "calibration by regression")
     predicted = read_probability(incidence, outcome, "incidence")
     inside = np.clip(predicted, TOLERANCE, 1 - TOLERANCE)

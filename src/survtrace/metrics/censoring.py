@@ -319,7 +319,7 @@ def _first_gap(G: CensoringSurvival, until: int) -> float:
 
 
 def _variance_of_count(G: CensoringSurvival, hazard: Floats, left: Floats) -> Floats:
-    """Variance of how many leave at each time (binomial) and enter (Poisson)."""
+    """Compute the variance of how many leave at each time (binomial) and enter (Poisson)."""
     if G.entered is None or G.at_risk is None:
         return np.asarray(hazard * left)
     leaving = np.clip(hazard * G.at_risk + G.entered, 0.0, G.at_risk)

@@ -104,7 +104,7 @@ def d_calibration(
 
 
 def _since_entry(values: Floats, survival_at_entry: ArrayLike | None, outcome: Outcome) -> Floats:
-    """Survival at the duration given survival at entry."""
+    """Compute the survival at the duration given survival at entry."""
     if survival_at_entry is None:
         raise DataError(
             "survival must be given at entry, too, where subjects enter late: it is uniform from "
@@ -251,7 +251,7 @@ def _late_gap_and_covariance(
 
 
 def _pool(expected: Floats) -> Floats:
-    """Indicators, shape (bin, group), of neighbouring bins with enough events together."""
+    """Return indicators, shape (bin, group), of neighbouring bins with enough events together."""
     group, number, total = np.zeros(len(expected), dtype=int), 0, 0.0
     for j, each in enumerate(expected):
         group[j] = number

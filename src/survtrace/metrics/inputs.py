@@ -42,7 +42,7 @@ def read_outcome(y: Any, **labels: Any) -> Outcome:
 
 
 def joined(outcome: Outcome) -> Outcome:
-    """One row for each time under observation; no entry if all are observed from 0 on.
+    """Return one row for each time under observation; no entry if all are observed from 0 on.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def pick_cause(outcome: Outcome, cause: Any = None) -> int:
 
 
 def read_estimate(estimate: ArrayLike, outcome: Outcome) -> Floats:
-    """One finite number for each subject, higher for a higher risk."""
+    """Return one finite number for each subject, higher for a higher risk."""
     values = _rows("estimate", estimate, outcome)
     if values.ndim != 1:
         raise DataError(
@@ -117,7 +117,7 @@ def read_estimate(estimate: ArrayLike, outcome: Outcome) -> Floats:
 
 
 def read_estimates(estimate: ArrayLike, outcome: Outcome, times: Floats) -> Floats:
-    """Finite numbers of shape (subject, time); a flat column is repeated for every time."""
+    """Return finite numbers of shape (subject, time); a flat column is repeated for every time."""
     values = _rows("estimate", estimate, outcome)
     if values.ndim == 1:
         values = np.repeat(read_estimate(values, outcome)[:, np.newaxis], len(times), axis=1)
@@ -129,7 +129,7 @@ def read_estimates(estimate: ArrayLike, outcome: Outcome, times: Floats) -> Floa
 def read_probabilities(
     probabilities: ArrayLike, outcome: Outcome, times: Floats, name: str
 ) -> Floats:
-    """Curves of shape (subject, time) within [0, 1]; a flat column will do for one time."""
+    """Return curves of shape (subject, time) within [0, 1]; a flat column will do for one time."""
     values = _rows(name, probabilities, outcome)
     if values.ndim == 1 and len(times) == 1:
         values = values[:, np.newaxis]
@@ -140,12 +140,12 @@ def read_probabilities(
 
 
 def read_probability(probability: ArrayLike, outcome: Outcome, name: str) -> Floats:
-    """One probability for each subject."""
+    """Return one probability for each subject."""
     return read_probabilities(probability, outcome, np.zeros(1), name)[:, 0]
 
 
 def read_times(times: ArrayLike, *, at_least: int = 1, increasing: bool = False) -> Floats:
-    """Times at which curves are scored.
+    """Return times at which curves are scored.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def read_times(times: ArrayLike, *, at_least: int = 1, increasing: bool = False)
 
 
 def read_moment(time: Any) -> float:
-    """One time above 0: by 0 nothing has happened, and a score of it says nothing.
+    """Return one time above 0: by 0 nothing has happened, and a score of it says nothing.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def checked_level(level: float) -> float:
 
 
 def read_thresholds(thresholds: ArrayLike) -> Floats:
-    """Predicted probabilities from which on one acts: from 0 to below 1.
+    """Read predicted probabilities from which on one acts: from 0 to below 1.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def read_thresholds(thresholds: ArrayLike) -> Floats:
 
 
 def _rows(name: str, values: Any, outcome: Outcome) -> Floats:
-    """Numbers of each subject: by label, where both are pandas tables, else by position."""
+    """Return numbers of each subject: by label, where both are pandas tables, else by position."""
     if outcome.labels is not None:
         subjects = pd.Series(0, index=outcome.labels)
         values = align_rows(subjects, values, name, table="y")
@@ -229,7 +229,7 @@ def _rows(name: str, values: Any, outcome: Outcome) -> Floats:
 
 
 def read_numbers(values: ArrayLike, name: str) -> Floats:
-    """Real numbers of any shape."""
+    """Return real numbers of any shape."""
     try:
         return real_numbers(values, name)
     except DataError:

@@ -112,7 +112,7 @@ class StepFunction:
 
 
 def _moments(t: ArrayLike) -> Floats:
-    """Times as numbers; a missing one would be taken for the latest."""
+    """Return times as numbers; a missing one would be taken for the latest."""
     times = read_numbers(t, "times")
     if np.isnan(times).any():
         raise DataError(

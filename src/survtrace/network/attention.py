@@ -43,7 +43,7 @@ class Attention(nn.Module):
         return attended, weights.unflatten(0, tokens.shape[:2])
 
     def _project(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values, each (member * subject, head, token, width / head)."""
+        """Return queries, keys and values, each (member * subject, head, token, width / head)."""
         n_members, n_subjects, n_tokens, width = tokens.shape
         projected = self.query_key_value(tokens.flatten(1, 2)).view(
             n_members * n_subjects, n_tokens, 3, self.n_heads, width // self.n_heads

@@ -46,7 +46,7 @@ def draw_bits(network: Network, n_subjects: int) -> DropoutBits:
 
 
 def flat_parameters(network: Network) -> Tensor:
-    """All parameters, (member, parameter): the tensor they are views of, or else a copy."""
+    """Return all parameters, (member, parameter): the tensor they are views of, or else a copy."""
     parameters, sizes = _parameters(network)
     first, n = parameters[0].detach(), sum(sizes)
     place = first.data_ptr()

@@ -61,7 +61,7 @@ def band_of(
 def draw_curves(
     ax: Axes, times: ArrayLike, curves: ArrayLike, labels: Sequence[Any], band: Band | None
 ) -> None:
-    """Curves (curve, time), each in its own colour and dashes, and their bands."""
+    """Draw curves (curve, time), each in its own colour and dashes, and their bands."""
     times, curves = np.asarray(times), np.asarray(curves)
     for k, label in enumerate(labels):
         ax.plot(times, curves[k], lw=2, label=str(label), **line(k))
@@ -83,7 +83,7 @@ def cause_labels(causes: Iterable[Any]) -> list[str]:
 
 
 def side_by_side(n: int) -> NDArray[np.float64]:
-    """Offsets of n marks that share a place of width 1."""
+    """Return offsets of n marks that share a place of width 1."""
     return 0.6 * ((np.arange(n) + 0.5) / n - 0.5)
 
 

@@ -168,7 +168,7 @@ def collect(
 
 
 def versions() -> dict[str, str]:
-    """Versions of what made the page."""
+    """Return versions of what made the page."""
     packages = {name: version(name) for name in ("survtrace", "torch")}
     return {**packages, "Python": platform.python_version()}
 

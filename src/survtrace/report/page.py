@@ -214,7 +214,7 @@ def _differences(scores: Scores) -> list[dict[str, Any]]:
 
 
 def _calibration(summary: Summary) -> Iterator[dict[str, Any]]:
-    """Mean predicted beside observed incidence, for each cause and horizon."""
+    """Compute mean predicted beside observed incidence, for each cause and horizon."""
     scores = summary.scores
     for cause in summary.fit.causes:
         rows = []

@@ -117,7 +117,7 @@ def load_task(name: str) -> Task:
 def random_splits(
     n_subjects: int, n_splits: int, seed: int = 0, test: float = 0.3, val: float = 0.1
 ) -> tuple[Split, ...]:
-    """Splits of a table of one's own: 30 % to report on, a tenth of the rest to choose by.
+    """Return splits of a table of one's own: 30 % to report on, a tenth of the rest to choose by.
 
     Examples
     --------

@@ -15,7 +15,7 @@ SECONDS = ("fit_seconds", "predict_seconds")
 
 
 def summarise(scores: pd.DataFrame, seconds: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Mean and standard deviation over splits, and the rank of each method in each cell.
+    """Compute mean and standard deviation over splits, and the rank of each method in each cell.
 
     With the seconds of each job, also their means.
 
@@ -130,7 +130,7 @@ def _title(table: pd.DataFrame, data: str, cause: object) -> str:
 def _columns(
     group: pd.DataFrame, data: str, cause: object, columns: Sequence[str], bold: str
 ) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Heads of the columns, and each method with its cells."""
+    """Return heads of the columns, and each method with its cells."""
     rank = group[[f"{name} rank" for name in columns]].astype(float).mean(axis=1)
     methods = list(group["method"])
     of_paper = {name: [printed(data, cause, each, name) for each in methods] for name in columns}

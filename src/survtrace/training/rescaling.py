@@ -142,7 +142,7 @@ def _loss_and_gradient(
 
 
 def events_ratio(network: Network, subjects: Batch) -> float:
-    """Events of any cause, observed over expected; half of one is added to both."""
+    """Compute events of any cause, observed over expected; half of one is added to both."""
     counts = [
         each.sum() for each in _expected_and_observed(log_hazards(network, subjects), subjects)
     ]

@@ -95,7 +95,7 @@ def head_places_from(first: int, z: HeadSizes) -> HeadPlaces:
 
 @either
 def n_outputs(head: int, z: HeadSizes) -> int:
-    """Outputs of a head."""
+    """Count the outputs of a head."""
     return z.n_intervals if head < z.n_causes else 1
 
 

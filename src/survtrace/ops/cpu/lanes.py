@@ -354,7 +354,7 @@ def _store(context: Any, builder: Any, kind: Any, array: Any, index: Any, number
 
 
 def _places(builder: Any, first: Any, stride: Any, n: int = _N) -> list[Any]:
-    """Indices from the first on, each a stride behind the one before."""
+    """Return indices from the first on, each a stride behind the one before."""
     places = [first]
     while len(places) < n:
         places.append(builder.add(places[-1], stride))

@@ -288,7 +288,7 @@ def times_slope(work: Any, d: int, y: int, n: int) -> None:
 
 @part
 def _attend(work: Any, k: Kept, c: Scratch, z: Sizes) -> None:
-    """Each token's average of the values, by its attention."""
+    """Compute each token's average of the values, by its attention."""
     n_tokens, width, _, n_heads = z
     s, size = n_tokens * N_LANES, width // n_heads
     for head in range(n_heads):
@@ -325,7 +325,7 @@ def _shares_of(head: int, k: Kept, c: Scratch, z: Sizes) -> int:
 
 @part
 def _share(work: Any, q: int, out: int, z: Sizes) -> None:
-    """Attention of each token to every token, which sums to one.
+    """Compute attention of each token to every token, which sums to one.
 
     The largest score is taken off all of them first, so that no exponential overflows.
     """
@@ -365,7 +365,7 @@ def _share(work: Any, q: int, out: int, z: Sizes) -> None:
 
 @part
 def _attend_back(work: Any, k: Kept, c: Scratch, z: Sizes) -> None:
-    """Gradient by queries, keys and values."""
+    """Compute the gradient by queries, keys and values."""
     n_tokens, width, _, n_heads = z
     s, size = n_tokens * N_LANES, width // n_heads
     scale = every(F32(1 / np.sqrt(size)))

@@ -240,7 +240,7 @@ def _measures(read: Scores, residuals: Array, surprise: Array) -> Measures:
 
 
 def _levels(reference: Array, measures: Measures) -> Array:
-    """Minus the log share that reaches each measure, shape (measure, subject)."""
+    """Compute minus the log share that reaches each measure, shape (measure, subject)."""
     pairs = zip(reference, measures, strict=True)
     return np.array([minus_log_share(knots, measure) for knots, measure in pairs])
 
