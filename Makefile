@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Laws, formulas and what bad input gets: fast, and without server, browser or cluster.
 FAST := $(addprefix tests/,laws losses network metrics inspection inference/test_curves.py inference/test_predictor.py test_bad_input.py \
-	test_golden_fit.py test_naming.py test_persistence.py test_scikit_learn.py test_settings.py cli/commands/test_describe.py)
+	test_golden_fit.py test_naming.py test_persistence.py test_scikit_learn.py test_settings.py cli/commands/test_info.py)
 
 .PHONY: demo check fast test kernels oldest newest mutants coverage licences sbom lint format docs study benchmarks r-check r-score clean
 
@@ -65,10 +65,10 @@ docs: .venv/.installed
 	$(BIN)/mkdocs build --strict
 
 study: .venv/.installed
-	$(BIN)/survtrace benchmark paper-single --processes 2 --out benchmarks/results/paper-single
-	$(BIN)/survtrace benchmark paper-competing --processes 2 --out benchmarks/results/paper-competing
+	$(BIN)/survtrace benchmark paper-single --today --processes 2 --out benchmarks/results/paper-single
+	$(BIN)/survtrace benchmark paper-competing --today --processes 2 --out benchmarks/results/paper-competing
 	$(BIN)/survtrace benchmark robust --processes 2 --out benchmarks/results/robust
-	$(BIN)/survtrace benchmark ablation --splits 5 --processes 2 --out benchmarks/results/ablation
+	$(BIN)/survtrace benchmark ablation --processes 2 --out benchmarks/results/ablation
 	$(BIN)/survtrace benchmark ips --processes 2 --out benchmarks/results/ips
 	$(BIN)/survtrace figures --ablation benchmarks/results/ablation/scores.csv --out docs/figures
 

@@ -75,7 +75,7 @@ TESTS: dict[str, list[list[str]]] = {
     "tables/files": [
         ["tests/tables/files"],
         ["tests/tables", "tests/cohort", "tests/test_streaming.py"],
-        ["tests/messy", "tests/cli/commands/test_check.py", "tests/cli/commands/test_hold_out.py"],
+        ["tests/messy", "tests/cli/commands/test_check.py", "tests/cli/commands/test_split.py"],
     ],
     "tables/outcome": [
         ["tests/tables/outcome"],

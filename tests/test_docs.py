@@ -100,6 +100,26 @@ def test_the_first_page_names_every_extra_of_the_package():
     assert extras <= set(re.findall(r"`(\w+)`", PAGES[0].read_text(encoding="utf-8")))
 
 
+def test_the_layers_shown_are_those_that_are_checked():
+    shown = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("## Layers")[2]
+    lines = shown.split("```")[1].split("\n")[1:-1]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    checked = contracts["contracts"][0]["layers"]
+    assert [set(line.split(", ")) for line in lines] == [
+        {re.sub(r"[()]", "", name) for name in layer.split(" | ")} for layer in checked
+    ]
+
+
+def test_every_result_has_a_date_in_a_list():
+    listed = set()
+    for page in ("results.md", "speed.md"):
+        text = (ROOT / "docs" / page).read_text("utf-8")
+        listed |= set(re.findall(r"^\| ([\w./-]+\.\w+) \| \d{4}-\d\d-\d\d \| \w+ \|$", text, re.M))
+    results = ROOT / "benchmarks" / "results"
+    kept = [path for path in results.iterdir() if path.is_file()] + [*results.glob("*/scores.csv")]
+    assert {path.relative_to(results).as_posix() for path in kept} <= listed
+
+
 @with_the_site
 def test_the_site_loads_nothing_from_elsewhere(site):
     for page in site.rglob("*.html"):

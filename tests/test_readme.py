@@ -20,8 +20,8 @@ def test_its_tree_names_every_file_of_the_package():
     package = Path(__file__).parents[1] / "src" / "survtrace"
     missing = [
         path.name
-        for path in package.rglob("*.py")
-        if path.name != "__init__.py" and path.name not in README
+        for path in package.rglob("*")
+        if path.suffix in (".py", ".js") and path.name != "__init__.py" and path.name not in README
     ]
     assert not missing
 

@@ -58,7 +58,7 @@ ON_DEMAND = {
 
 
 def __dir__() -> list[str]:
-    """Names to offer, also those that are imported on demand."""
+    """Return names to offer, also those that are imported on demand."""
     return sorted({*globals(), *__all__})
 
 

@@ -34,12 +34,12 @@ class Batch(NamedTuple):
         return Batch(*(tensor[subjects] for tensor in self))
 
     def to(self, device: torch.device) -> "Batch":
-        """The same cohort on another device."""
+        """Return the same cohort on another device."""
         return Batch(*(tensor.to(device) for tensor in self))
 
 
 def no_entry(n_subjects: int) -> dict[str, Tensor]:
-    """The last columns of a batch in which every row is the whole of a subject's time from 0 on.
+    """Make the last columns of a batch in which every row is the whole of a subject's time.
 
     Examples
     --------

@@ -150,7 +150,7 @@ class Words(str):
     in_command: str
 
     def __new__(cls, text: str, *, in_command: str | None = None) -> "Words":
-        """The text, and the same for the command line."""
+        """Return the text, and the same for the command line."""
         words = super().__new__(cls, text)
         words.in_command = text if in_command is None else in_command
         return words

@@ -53,7 +53,7 @@ class SurvTRACE(CertaintyMethods, BaseEstimator):  # type: ignore[misc]
     ----------
     n_members
         Networks trained together, each with its own initial parameters and validation draw;
-        their curves are averaged. 1 is the paper's model.
+        their curves are averaged. The paper has one.
     n_intervals
         Intervals of constant hazard, cut at even quantiles of the event times. Where the grid is
         longer than the follow-up of a subject, as with age as the clock, it has as many times more
@@ -312,7 +312,7 @@ class SurvTRACE(CertaintyMethods, BaseEstimator):  # type: ignore[misc]
         return self
 
     def score(self, X: Table, y: Any) -> float:
-        """Minus the integrated Brier score, mean over causes: proper, and higher is better.
+        """Compute minus the integrated Brier score, mean over causes: proper, higher is better.
 
         Integrated between the 5 and 95 % quantiles of the training event times, weighted by the
         training rows' censoring survival. ``y`` as in `fit`; with a path it names columns.
@@ -363,7 +363,7 @@ class SurvTRACE(CertaintyMethods, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether `fit` has come to an end, or was broken off with something learned."""
+        """Tell whether `fit` has come to an end, or was broken off with something learned."""
         return hasattr(self, "network_")
 
     def _fit(

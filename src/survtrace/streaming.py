@@ -129,7 +129,7 @@ def answer(
     from_after: bool = False,
     typicality: bool = False,
 ) -> pd.DataFrame:
-    """The probabilities of some rows as columns, behind the columns to keep."""
+    """Return the probabilities of some rows as columns, behind the columns to keep."""
     X = as_learned(est.encoding_, rows[est.encoding_.names.tolist()])
     distinct = np.array(list(dict.fromkeys(np.atleast_1d(times).tolist())), dtype=np.float64)
     starts = _starts(rows, after)
@@ -160,7 +160,7 @@ def _warn_of_past(times: NDArray[np.float64], starts: Any, after: float | str | 
 
 
 def _starts(rows: pd.DataFrame, after: float | str | None) -> NDArray[np.float64] | None:
-    """When the subject of each row is known to be event-free, from a column or for all."""
+    """Tell when the subject of each row is known to be event-free, from a column or for all."""
     if not isinstance(after, str):
         return None if after is None else np.asarray(after, dtype=np.float64)
     starts: NDArray[np.float64] = pd.to_numeric(rows[after], errors="coerce").to_numpy(np.float64)

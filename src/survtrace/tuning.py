@@ -27,12 +27,12 @@ Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def paper_space(trial: Any) -> dict[str, Any]:
-    """The grid of the paper's implementation section."""
+    """Return the grid of the paper's implementation section."""
     return {"lr": trial.suggest_categorical("lr", [1e-4, 1e-3]), **_sizes(trial)}
 
 
 def wide_space(trial: Any) -> dict[str, Any]:
-    """The paper's grid, and what mattered in our trials: dropout, intervals, batches, averaging."""
+    """Extend the paper's grid by what mattered: dropout, intervals, batches, averaging."""
     return {
         **_sizes(trial),
         "lr": trial.suggest_float("lr", 3e-4, 3e-3, log=True),
@@ -129,7 +129,7 @@ def _search(
 
 
 def open_study(folder: str | Path, space: str, random_state: int) -> Any:
-    """The search in a folder, begun or to be gone on with."""
+    """Return the search in a folder, begun or to be gone on with."""
     optuna = require("optuna", "tune", "a search needs")
     if space not in SPACES:
         raise SettingError(f"space must be one of {sorted(SPACES)}; got {space!r}.")
@@ -160,21 +160,21 @@ def _mend(trials: Path) -> None:
 
 
 def count_done(study: Any) -> int:
-    """How many trials have come to an end, or were broken off."""
+    """Count how many trials have come to an end, or were broken off."""
     from optuna.trial import TrialState
 
     return len(study.get_trials(states=(TrialState.COMPLETE, TrialState.PRUNED)))
 
 
 def suggest(trial: Any, space: str, fixed: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a trial, which it remembers."""
+    """Return the settings of a trial, which it remembers."""
     settings = {**SPACES[space](trial), **fixed}
     trial.set_user_attr("settings", settings)
     return settings
 
 
 def inner_folds(y: Any, n_folds: int, random_state: int) -> list[Fold]:
-    """Rows to learn from and rows held out, of each fold; a subject's rows stay together.
+    """Return rows to learn from and rows held out, of each fold; a subject's rows stay together.
 
     Examples
     --------

@@ -29,7 +29,7 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 from survtrace import load, portable
-from survtrace.cli.commands.describe import describe_model
+from survtrace.cli.commands.info import describe_model
 from survtrace.errors import SurvtraceError
 from survtrace.model_card import card_facts
 from survtrace.saved_folder import DIGEST, NOTE, TENSORS, digest_of, written_note

@@ -11,7 +11,7 @@ __all__ = ["create_app", "serve", "write_page"]
 
 
 def __dir__() -> list[str]:
-    """Names to offer, also those that are imported on demand."""
+    """Return names to offer, also those that are imported on demand."""
     return sorted({*globals(), *__all__})
 
 

@@ -136,7 +136,7 @@ class CauseSpecificCox(CauseSpecific):
 
 
 def incidence_of_hazards(grid: Floats, at_grid: Floats, times: Floats, at_times: Floats) -> Floats:
-    """Incidence of each cause, shape (subject, cause, time).
+    """Compute the incidence of each cause, shape (subject, cause, time).
 
     Between two points survival falls by what all hazards together say, and each cause takes
     the share of the fall that it has of the hazard. Survival and incidences so sum to 1 at
@@ -166,7 +166,7 @@ def incidence_of_hazards(grid: Floats, at_grid: Floats, times: Floats, at_times:
 
 
 def _gain(before: Floats, after: Floats) -> Floats:
-    """What each incidence gains while the cumulative hazards go from before to after."""
+    """Compute what each incidence gains while the cumulative hazards go from before to after."""
     steps = np.maximum(after - before, 0.0)
     total = steps.sum(axis=1, keepdims=True)
     fall = np.exp(-before.sum(axis=1, keepdims=True)) * -np.expm1(-total)

@@ -107,7 +107,7 @@ class FineGray(Baseline):
     def predict_survival_function(
         self, X: Any, times: ArrayLike, *, conditional_after: ArrayLike | None = None
     ) -> Floats:
-        """Shape (subject, time); ``conditional_after`` as for incidences."""
+        """Predict survival, shape (subject, time); ``conditional_after`` as for incidences."""
         survival = super().predict_survival_function(X, times, conditional_after=conditional_after)
         return np.maximum(survival, 0.0)
 

@@ -35,7 +35,7 @@ class IncidenceCurves(ABC):
         *,
         conditional_after: ArrayLike | None = None,
     ) -> Floats:
-        """Shape (subject, cause, time), or (subject, time) for one cause.
+        """Predict incidences, shape (subject, cause, time), or (subject, time) for one cause.
 
         ``conditional_after``: a time, or one for each subject, at which it is known to be
         event-free; the curve is then its future.
@@ -50,13 +50,13 @@ class IncidenceCurves(ABC):
     def predict_survival_function(
         self, X: Any, times: ArrayLike, *, conditional_after: ArrayLike | None = None
     ) -> Floats:
-        """Shape (subject, time); ``conditional_after`` as for incidences."""
+        """Predict survival, shape (subject, time); ``conditional_after`` as for incidences."""
         after = conditional_after
         return 1 - self.predict_cumulative_incidence(X, times, conditional_after=after).sum(axis=1)
 
     @abstractmethod
     def _rows(self, X: Any) -> Any:
-        """What is predicted from, of each subject."""
+        """Return what is predicted from, of each subject."""
 
     @abstractmethod
     def _incidence(self, rows: Any, times: Floats) -> Floats:
@@ -64,7 +64,7 @@ class IncidenceCurves(ABC):
 
     @abstractmethod
     def _incidence_after(self, rows: Any, times: Floats, after: float) -> Floats:
-        """Incidence of those event-free at ``after``, the same shape."""
+        """Compute the incidence of those event-free at ``after``, the same shape."""
 
 
 class Baseline(IncidenceCurves):
@@ -151,19 +151,19 @@ class OneCauseBaseline(Baseline):
         return super().fit(X, outcome)
 
     def predict_cumulative_hazard_function(self, X: Any, times: ArrayLike) -> Floats:
-        """Shape (subject, time)."""
+        """Predict cumulative hazards, shape (subject, time)."""
         return self._hazard(self.design_.matrix(X), np.asarray(times, dtype=np.float64))
 
     def _incidence(self, design: Floats, times: Floats) -> Floats:
         return 1 - self._survival(design, times)[:, np.newaxis]
 
     def _hazard(self, design: Floats, times: Floats) -> Floats:
-        """Cumulative hazard, shape (subject, time)."""
+        """Compute the cumulative hazard, shape (subject, time)."""
         return -np.log(np.maximum(self._survival(design, times), LEAST_SURVIVAL))
 
     @abstractmethod
     def _survival(self, design: Floats, times: Floats) -> Floats:
-        """Shape (subject, time)."""
+        """Predict survival, shape (subject, time)."""
 
 
 def library(module: str) -> Any:
@@ -202,7 +202,7 @@ def gained_after(incidence: Floats, times: Floats, after: float) -> Floats:
 def by_landmark(
     curves: Callable[[Any, Floats, float], Floats], rows: Any, times: Floats, after: ArrayLike
 ) -> Floats:
-    """Curves of rows, each from its own time on: one call for all rows of the same time."""
+    """Return curves of rows, each from its own time on: one call for all rows of the same time."""
     start = np.asarray(after, dtype=np.float64)
     n_rows = len(rows)
     if start.shape not in ((), (n_rows,)) or not (np.isfinite(start) & (start >= 0)).all():

@@ -151,7 +151,7 @@ class PartialLikelihood:
         return self.value(coefficients) - 0.5 * ridge * float(coefficients @ coefficients)
 
     def _derivatives(self, coefficients: Floats, ridge: float) -> tuple[Floats, Floats]:
-        """Gradient of the penalised likelihood, and minus its second derivative."""
+        """Compute the gradient of the penalised likelihood, and minus its second derivative."""
         score, top = self._scores(coefficients)
         relative = np.exp(score - top)
         risk = self._risk(relative)
@@ -220,7 +220,7 @@ def search_ridge(design: Floats, outcome: Outcome, ridges: Sequence[float] = RID
 
 
 def sksurv_target(outcome: Outcome) -> NDArray[np.void]:
-    """The outcome as scikit-survival reads it."""
+    """Return the outcome as scikit-survival reads it."""
     target = np.empty(len(outcome), dtype=[("event", bool), ("duration", float)])
     target["event"], target["duration"] = outcome.event > 0, outcome.duration
     return target

@@ -104,7 +104,7 @@ class DeepSurvivalMachines(Baseline):
         self.network_.double()  # so that curves start at 1 exactly
 
     def _loss(self, inputs: Tensor, log_time: Tensor, event: Tensor) -> Tensor:
-        """Mean negative log-likelihood, each cause taking the others as censored."""
+        """Compute the mean negative log-likelihood, each cause taking the others as censored."""
         log_density, log_survival = (
             curve.squeeze(-1) for curve in self.network_(inputs, log_time.unsqueeze(1))
         )

@@ -82,7 +82,7 @@ class Design:
         return pooled.design(len(self._column_of))[:, self._columns]
 
     def _levels(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Which rows of the encoding are levels, and the row "unseen" each may be pooled into."""
+        """Find the rows that are levels, and the row "unseen" each may be pooled into."""
         first_rows = self.encoding.first_rows
         levels, pools = np.zeros(first_rows[-1], dtype=bool), np.zeros(first_rows[-1], np.int64)
         for first, column in zip(first_rows.tolist(), self.encoding.columns, strict=False):
@@ -93,7 +93,7 @@ class Design:
 
 
 def independent_columns(design: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Columns that say everything the others do, once a constant is taken out.
+    """Return columns that say everything the others do, once a constant is taken out.
 
     For a regression without penalty, which cannot bear a one-hot block that sums to 1.
 

@@ -238,7 +238,7 @@ class PCHazard(PycoxNetwork, OneCauseBaseline):
 
 
 def event_quantiles(outcome: Outcome, n_intervals: int) -> Floats:
-    """The right ends of intervals that hold as many events each; ties make them fewer."""
+    """Return the right ends of intervals that hold as many events each; ties make them fewer."""
     event_times = outcome.duration[outcome.event > 0]
     return np.unique(np.quantile(event_times, np.arange(1, n_intervals + 1) / n_intervals))
 
@@ -260,7 +260,7 @@ def discrete_interval(outcome: Outcome, cuts: Floats) -> NDArray[np.int64]:
 def interval_fraction(
     outcome: Outcome, cuts: Floats
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float32]]:
-    """The interval of each duration, whether an event ends it, and the part of it lived through.
+    """Find the interval of each duration, whether an event ends it, and the part lived through.
 
     Examples
     --------

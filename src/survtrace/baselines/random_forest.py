@@ -71,7 +71,7 @@ class RandomSurvivalForest(OneCauseBaseline):
 
 
 def coarsened(outcome: Outcome, n_times: int) -> Outcome:
-    """Durations rounded up to quantiles of the event times; later censoring at the last one.
+    """Return durations rounded up to quantiles of the event times; later censoring at the last one.
 
     Examples
     --------

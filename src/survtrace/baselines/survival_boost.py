@@ -55,7 +55,7 @@ class SurvivalBoost(Baseline):
     def predict_survival_function(
         self, X: Any, times: ArrayLike, *, conditional_after: ArrayLike | None = None
     ) -> Floats:
-        """Shape (subject, time); it may rise with time. ``conditional_after`` as for incidences."""
+        """Predict survival, which may rise with time; ``conditional_after`` as for incidences."""
         if conditional_after is not None:
             return super().predict_survival_function(X, times, conditional_after=conditional_after)
         return self._states(self.design_.matrix(X), np.asarray(times, dtype=np.float64))[:, 0]

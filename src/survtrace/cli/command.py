@@ -17,13 +17,13 @@ import typer
 from survtrace.cli import screen
 from survtrace.cli.commands import (
     check,
-    describe,
     doctor,
     export,
     fit,
-    hold_out,
+    info,
     learn,
     page,
+    split,
     study,
     update,
     use,
@@ -53,10 +53,10 @@ EXAMPLES: dict[Callable[..., None], str] = {
     study.demo: "survtrace demo --out demo",
     study.datasets: "survtrace datasets flchain --out flchain.csv",
     check.check: f"survtrace check patients.csv {OUTCOME}",
-    hold_out.split: "survtrace split patients.csv --event cause --id patient --out-train a.csv "
+    split.split: "survtrace split patients.csv --event cause --id patient --out-train a.csv "
     "--out-test b.csv",
     fit.fit: f"survtrace fit patients.csv {OUTCOME} --id patient --hold-out 0.25 --out model",
-    describe.info: "survtrace info model",
+    info.info: "survtrace info model",
     use.predict: "survtrace predict model new.csv --times 12,60 --id patient --out out.parquet",
     use.evaluate: "survtrace evaluate model model-held-out.csv --horizons 12,60",
     validate.validate: "survtrace validate model other-hospital.csv --horizon 60 --by sex,age",

@@ -138,7 +138,7 @@ def in_steps(order: Sequence[Int[Tensor, " _"]], size: int) -> Int[Tensor, "step
 
 
 def validation_chunk(device: torch.device) -> int:
-    """Subjects of a forward pass without gradients: what a cache holds, or fills a GPU."""
+    """Return subjects of a forward pass without gradients: what a cache holds, or fills a GPU."""
     return 2**16 if device.type == "cuda" else 2**12
 
 

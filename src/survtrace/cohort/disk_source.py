@@ -146,7 +146,7 @@ class DiskSource:
                 yield EpochChunk(chunk.cohort.to(self.device), chunk.order.to(self.device))
 
     def _parts(self, epoch: int | None = None) -> list[Part]:
-        """The parts of an epoch, or those of the chunks in order."""
+        """Return the parts of an epoch, or those of the chunks in order."""
         chunks = np.arange(len(self.store.sizes))
         if epoch is not None:
             chunks = np.random.default_rng([self.seed, 3, epoch]).permutation(chunks)

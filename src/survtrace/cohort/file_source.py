@@ -193,7 +193,7 @@ class FileSource:
             warn_of_empty(len(followed) - n_subjects, len(followed), first)
 
     def _outcome(self, table: Any) -> Any:
-        """The columns of the outcome that a table has, under their usual names."""
+        """Return the columns of the outcome that a table has, under their usual names."""
         import pyarrow
 
         named = {k: v for k, v in self.roles.outcome.items() if k in table.column_names}

@@ -307,7 +307,7 @@ def _ips(
 
 
 def _time(outcome: Outcome) -> NDArray[np.float64]:
-    """How long each row was under observation."""
+    """Compute how long each row was under observation."""
     return outcome.duration - (0.0 if outcome.entry is None else outcome.entry)
 
 

@@ -116,7 +116,7 @@ class Layout:
 
 
 def _typed(columns: Columns) -> Columns:
-    """The columns in the types of their tensors."""
+    """Return the columns in the types of their tensors."""
     return {
         name: np.ascontiguousarray(column, TYPES.get(name, np.float32))
         for name, column in columns.items()

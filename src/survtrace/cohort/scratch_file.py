@@ -112,7 +112,7 @@ class ScratchFile:
 
 
 def scratch_folder(folder: str | Path | None = None) -> Path:
-    """The folder given, or else the system's folder for temporary files."""
+    """Return the folder given, or else the system's folder for temporary files."""
     return Path(tempfile.gettempdir() if folder is None else folder)
 
 

@@ -24,7 +24,7 @@ class ValidationSplit(NamedTuple):
     def of(
         cls, held_out: NDArray[np.bool_], id: NDArray[np.int64] | None = None
     ) -> "ValidationSplit":
-        """The split with these subjects held out, given as a mask (member, subject)."""
+        """Return the split with these subjects held out, given as a mask (member, subject)."""
         return cls(np.packbits(held_out, axis=0), len(held_out), id)
 
     @property

@@ -57,16 +57,16 @@ class CensoringRegression:
             self.hazard = np.cumsum(-np.log1p(-jumps))
 
     def before(self, design: sparse.csr_matrix, t: Floats) -> Floats:
-        """The chance of each subject to be uncensored just before its time, G(t-)."""
+        """Return the chance of each subject to be uncensored just before its time, G(t-)."""
         return np.exp(-self._hazard_before(t) * self._relative(design))
 
     def weights(self, design: sparse.csr_matrix, times: Floats) -> Floats:
-        """The IPCW weight 1 / G(t-) of each subject at common times, shape (subject, time)."""
+        """Return the IPCW weights 1 / G(t-) at common times, shape (subject, time)."""
         with np.errstate(over="ignore"):
             return np.exp(np.outer(self._relative(design), self._hazard_before(times)))
 
     def last_time(self, design: sparse.csr_matrix, largest_weight: float) -> Floats:
-        """The last time until which 1 / G(t-) of each subject stays within a limit."""
+        """Return the last time until which 1 / G(t-) of each subject stays within a limit."""
         most = np.log(largest_weight) / self._relative(design)
         return np.append(self.times, np.inf)[np.searchsorted(self.hazard, most, side="right")]
 

@@ -200,7 +200,7 @@ class SurvivalLowerBound:
         return encoded.design(int(self.encoding_.first_rows[-1]))
 
     def predicted_incidence(self, X: Any) -> Floats:
-        """The incidence at `times_` that the estimator predicts, shape (subject, time)."""
+        """Predict the incidence at `times_` by the estimator, shape (subject, time)."""
         X = open_table(X).to_native()
         if self.cause is None:
             return np.asarray(1 - self.est.predict_survival_function(X, self.times_))

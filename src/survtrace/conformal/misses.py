@@ -43,7 +43,7 @@ class Misses:
         self.ceiling = float(self.incidence[too_many].min(initial=np.inf))
 
     def allowed_incidence(self, weight: ArrayLike) -> Floats:
-        """The largest incidence whose misses, and a new subject's weight, are within the budget."""
+        """Find the largest incidence whose misses, with a new subject's weight, fit the budget."""
         n_within = np.searchsorted(self.missed, self.budget - np.asarray(weight), side="right")
         return np.minimum(np.append(self.incidence, np.inf)[n_within], self.ceiling)
 

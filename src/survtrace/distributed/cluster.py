@@ -121,7 +121,7 @@ def our_errors() -> Iterator[None]:
 
 
 def _ours(error: object) -> SurvtraceError | None:
-    """The error of this package that Ray has wrapped, if any."""
+    """Return the error of this package that Ray has wrapped, if any."""
     inner = [
         getattr(error, "cause", None),
         getattr(error, "__cause__", None),

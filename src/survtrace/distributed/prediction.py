@@ -106,7 +106,7 @@ class Answering:
 
 
 def _checked(table: str | Path, columns: list[str]) -> Path:
-    """A path that leads to Parquet files with these columns and at least one row."""
+    """Return a path that leads to Parquet files with these columns and at least one row."""
     path = require_table(table).absolute()
     if not is_parquet(path):
         raise DataError(

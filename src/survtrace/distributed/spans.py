@@ -101,7 +101,7 @@ def _by_actors(spans: list[range], workers: Workers, work: Any, *arguments: Any)
 
 
 def _as_rows(spans: list[range]) -> list[dict[str, int]]:
-    """Each span as a row of Ray's."""
+    """Return each span as a row of Ray's."""
     return [{"first": span.start, "last": span.stop} for span in spans]
 
 

@@ -36,7 +36,7 @@ class Reported(Checkpoint):
         self.rank = rank
 
     def save(self, epoch: int, state: State) -> None:
-        """Every worker reports, and waits for the others."""
+        """Report from every worker, and wait for the others."""
         import ray.train
 
         with tempfile.TemporaryDirectory() as folder:

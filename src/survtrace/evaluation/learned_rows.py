@@ -27,7 +27,7 @@ def warn_of_learned_rows(est: Any, outcome: Outcome) -> None:
 
 
 def looks_learned(est: Any, outcome: Outcome) -> bool:
-    """Whether the durations of a table are those that the estimator remembers.
+    """Tell whether the durations of a table are those that the estimator remembers.
 
     It remembers the censoring survival of the rows it learned from, and with it every distinct
     duration. A table whose censoring survival is the same is taken for these rows. So is one whose
@@ -42,12 +42,12 @@ def looks_learned(est: Any, outcome: Outcome) -> bool:
 
 
 def holds_learned(est: Any, outcome: Outcome) -> bool:
-    """Whether every duration that the estimator learned from occurs in a table."""
+    """Tell whether every duration that the estimator learned from occurs in a table."""
     return bool(np.isin(est.censoring_.times, _remembered(outcome).times).all())
 
 
 def _remembered(outcome: Outcome) -> CensoringSurvival:
-    """What an estimator would remember of a table: of a subject's rows when it came and left."""
+    """Return what an estimator would remember of a table: when each subject came and left."""
     return censoring_survival(outcome.take(outcome.duration > 0))
 
 

@@ -256,7 +256,7 @@ def score_rows(
 
 
 def default_horizons(outcome: Outcome) -> Floats:
-    """Quartiles of the event times."""
+    """Compute the quartiles of the event times."""
     if not (outcome.event > 0).any():
         raise DataError(
             f"scores need at least one event; all {len(outcome)} subjects are censored. Score "
@@ -285,7 +285,7 @@ def _at_landmark(landmark: float) -> Iterator[None]:
 
 
 def checked_horizons(horizons: ArrayLike, outcome: Outcome) -> Floats:
-    """Horizons after 0 and within the follow-up of the scored subjects."""
+    """Return horizons after 0 and within the follow-up of the scored subjects."""
     times, end = read_times(horizons), outcome.duration.max()
     if not ((times > 0) & (times <= end)).all():
         raise DataError(

@@ -95,7 +95,7 @@ def _check_forms(by: Any, cuts: Any) -> None:
 def group_columns(
     by: str | Sequence[str] | Mapping[str, ArrayLike] | None, centre: Any
 ) -> list[str]:
-    """Names of the columns of a table that are grouped by."""
+    """Return names of the columns of a table that are grouped by."""
     named = [by] if isinstance(by, str) else [] if by is None or isinstance(by, Mapping) else [*by]
     return [*named, centre] if isinstance(centre, str) else named
 
@@ -140,7 +140,7 @@ def _as_series(values: Any, name: str, table: Any) -> Any:
 
 
 def _split(name: str, series: Any, cuts: Sequence[float] | None) -> list[Group]:
-    """Groups of a column: its levels, or numbers between cuts."""
+    """Return groups of a column: its levels, or numbers between cuts."""
     if kind_of(series) == "numerical":
         numbers = pd.to_numeric(series.to_pandas()).to_numpy(np.float64, na_value=np.nan)
         n_values = len(np.unique(numbers[~np.isnan(numbers)]))
@@ -158,7 +158,7 @@ def _split(name: str, series: Any, cuts: Sequence[float] | None) -> list[Group]:
 
 
 def _levels(name: str, series: Any) -> list[Group]:
-    """One group for each value."""
+    """Return one group for each value."""
     values = series.to_list()
     texts = np.array([_text(value) for value in values], dtype=object)
     distinct = dict(zip(texts, values, strict=True))
@@ -170,7 +170,7 @@ def _levels(name: str, series: Any) -> list[Group]:
 
 
 def _ordered(series: Any) -> list[str]:
-    """Levels of a column whose order the user has given."""
+    """Return levels of a column whose order the user has given."""
     kind: Any = series.to_native().dtype  # narwhals 1.30 does not tell pandas' order
     levels = kind.categories if getattr(kind, "ordered", False) else ()
     return [str(level) for level in levels]
@@ -185,7 +185,7 @@ def _text(value: Any) -> str:
 
 
 def _order(value: Any) -> tuple[int, float, str]:
-    """Numbers by size, then texts by name."""
+    """Order numbers by size, then texts by name."""
     try:
         return 0, float(value), ""
     except (TypeError, ValueError, OverflowError):  # also whole numbers beyond any float
@@ -193,7 +193,7 @@ def _order(value: Any) -> tuple[int, float, str]:
 
 
 def _between(name: str, numbers: Floats, cuts: Sequence[float] | None) -> list[Group]:
-    """Numbers below, between and from the cuts on; by default thirds."""
+    """Group numbers below, between and from the cuts on; by default thirds."""
     known = ~np.isnan(numbers)
     edges = _thirds(numbers[known]) if cuts is None else _edges(cuts)
     if not len(edges) or not np.isfinite(edges).all():
@@ -215,7 +215,7 @@ def _edges(cuts: Any) -> Floats:
 
 
 def _thirds(numbers: Floats) -> Floats:
-    """Cuts into thirds, with as few digits as move at most 2 % of the subjects.
+    """Return cuts into thirds, with as few digits as move at most 2 % of the subjects.
 
     If more than a third have the smallest number, there are fewer cuts, and at least one.
     """

@@ -217,7 +217,7 @@ def _frames(
     groups: Sequence[Group],
     thresholds: Floats | None,
 ) -> dict[str, pd.DataFrame]:
-    """The frames of all subjects and of each group."""
+    """Return the frames of all subjects and of each group."""
     rows: dict[str, list[dict[str, Any]]] = {
         name: [] for name in COLUMNS if name not in ("differences", "spread")
     }
@@ -260,7 +260,7 @@ def _each(
 
 
 def _of_all(asked: Asked, thresholds: Floats) -> dict[str, list[dict[str, Any]]]:
-    """Rows of the frames that are about all subjects."""
+    """Return rows of the frames that are about all subjects."""
     return {
         "counts": [_counts(asked)],
         "scores": score_rows(asked),
@@ -272,7 +272,7 @@ def _of_all(asked: Asked, thresholds: Floats) -> dict[str, list[dict[str, Any]]]
 
 
 def _of_group(asked: Asked, thresholds: Floats, refused: str) -> dict[str, list[dict[str, Any]]]:
-    """Rows of the frames that are about a group; no curves if it is too small."""
+    """Return rows of the frames that are about a group; no curves if it is too small."""
     size = {"n": len(asked.outcome), "events": asked.n_events}
     return {
         "groups": [{**size, **row} for row in score_rows(asked, refused)],

@@ -51,7 +51,7 @@ class Asked(NamedTuple):
     cause: Any
 
     def take(self, rows: NDArray[np.bool_]) -> Asked:
-        """Some of the subjects."""
+        """Return some of the subjects."""
         return self._replace(outcome=self.outcome.take(rows), predicted=self.predicted[rows])
 
     @property
@@ -70,7 +70,7 @@ class Asked(NamedTuple):
 
 
 def too_small(asked: Asked) -> str:
-    """Why a group is not scored, or an empty text."""
+    """Say why a group is not scored, or an empty text."""
     events, without = asked.n_events, asked.n_without
     if min(events, without) >= MIN_EVENTS:
         return ""
@@ -110,7 +110,7 @@ NAMES = tuple(name for names, _ in PARTS for name in names)
 
 
 def score_rows(asked: Asked, refused: str = "") -> list[dict[str, Any]]:
-    """One row for each score: value, standard error, interval, and why it is NaN if it is.
+    """Return one row for each score: value, standard error, interval, and why it is NaN if it is.
 
     ``refused`` is a reason to score nothing.
     """
@@ -124,7 +124,7 @@ def score_rows(asked: Asked, refused: str = "") -> list[dict[str, Any]]:
 
 
 def calibration_rows(asked: Asked) -> list[dict[str, float]]:
-    """Points of the smooth calibration curve and its band; none where it has no fit."""
+    """Return points of the smooth calibration curve and its band; none where it has no fit."""
     curve, _ = noted(smooth_calibration_curve, asked)
     if curve is None or np.isnan(curve.observed).all():
         return []
@@ -162,7 +162,7 @@ def decision_rows(asked: Asked, thresholds: Floats) -> list[dict[str, Any]]:
 
 
 def noted(function: Callable[..., Any], asked: Asked, *more: Any) -> tuple[Any, str]:
-    """The result, and what the function warned of; None and the reason if it refused."""
+    """Return the result, and what the function warned of; None and the reason if it refused."""
     where = (asked.outcome, asked.predicted, asked.horizon, *more)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

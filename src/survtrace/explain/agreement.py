@@ -62,7 +62,7 @@ class Faithfulness:
 def faithfulness(
     relevance: pd.DataFrame, importance: pd.DataFrame, *, level: float = 0.95
 ) -> Faithfulness:
-    """Rank correlation of attention with permutation importance, for each cause.
+    """Correlate ranks of attention and permutation importance, for each cause.
 
     The interval is Bonett and Wright's, which takes the covariates as a sample: with few of them
     it is wide, as it should be.

@@ -29,7 +29,7 @@ def partial_dependence(
     values: Sequence[Any] | None = None,
     level: float = 0.5,
 ) -> pd.DataFrame:
-    """Mean incidence by a time if every subject had the same value of one covariate.
+    """Predict the mean incidence if every subject had the same value of one covariate.
 
     It describes the estimator, not what would happen if the covariate were changed.
 
@@ -94,7 +94,7 @@ def partial_dependence(
 
 
 def _asked(values: Any) -> list[Any]:
-    """The values to give to everybody, one each."""
+    """Return the values to give to everybody, one each."""
     flat = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
     with suppress(ValueError):  # numpy knows none of lists of different length, refused as cells
         flat = flat and np.ndim(values) != 0
@@ -109,7 +109,7 @@ def _asked(values: Any) -> list[Any]:
 
 
 def _occurring(column: pd.Series) -> list[Any]:
-    """The values of a column worth asking about, NaN last if some are missing."""
+    """Return the values of a column worth asking about, NaN last if some are missing."""
     present = column.dropna()
     if isinstance(column.dtype, pd.CategoricalDtype):
         values = [level for level in column.cat.categories if (present == level).any()]

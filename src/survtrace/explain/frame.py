@@ -38,7 +38,7 @@ def read_frame(est: Any, X: Any) -> pd.DataFrame:
 
 
 def read_cause(est: Any, cause: Any) -> Any:
-    """A label of the estimator's causes; None stands for the only one there is."""
+    """Return a label of the estimator's causes; None stands for the only one there is."""
     if cause is None and len(est.causes_) == 1:
         return est.causes_[0]
     if find_label(cause, est.causes_) is None:

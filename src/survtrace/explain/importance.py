@@ -34,7 +34,7 @@ def permutation_importance(
     random_state: Any = None,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """How much worse each cause's integrated Brier score gets when a covariate is shuffled.
+    """Measure how much worse each cause's Brier score gets when a covariate is shuffled.
 
     Times and censoring weights are those of `SurvTRACE.score`; for an estimator without them, a
     hundred times between the 5 and 95 % quantiles of the event times of ``y``, and its censoring
@@ -110,7 +110,7 @@ def permutation_importance(
 
 
 def _brier_scores(est: Any, outcome: Outcome) -> Callable[[pd.DataFrame], list[Score]]:
-    """A function that scores each cause's predictions for a table of these subjects."""
+    """Return a function that scores each cause's predictions for a table of these subjects."""
     weights = of_same_kind(getattr(est, "censoring_", None), outcome) or outcome
     times = getattr(est, "score_times_", None)
     if times is None:
@@ -128,7 +128,7 @@ def _brier_scores(est: Any, outcome: Outcome) -> Callable[[pd.DataFrame], list[S
 def _landmark_scores(
     est: Any, future: Outcome, landmark: float
 ) -> Callable[[pd.DataFrame], list[Score]]:
-    """A function that scores predictions for those under observation at a landmark."""
+    """Return a function that scores predictions for those under observation at a landmark."""
     times = integration_times(est, future, landmark, None)
 
     def scores(frame: pd.DataFrame) -> list[Score]:
@@ -140,7 +140,7 @@ def _landmark_scores(
 
 
 def _shuffled_error(scored: NDArray[np.float64], orders: list[NDArray[np.int64]]) -> float:
-    """Standard error of the mean of paired differences under shuffles.
+    """Compute the standard error of the mean of paired differences under shuffles.
 
     A difference is the sum of a part of the subject who is scored, a part of the subject whose
     value it got, and noise. Averages over shuffles by the one and by the other estimate the first

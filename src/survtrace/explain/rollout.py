@@ -18,7 +18,7 @@ AT_ONCE = 4096
 
 
 def attention_table(est: SurvTRACE, X: Any, *, rolled_up: bool = False) -> pd.DataFrame:
-    """Attention of each subject by name, one row for each pair of covariates.
+    """List attention of each subject by name, one row for each pair of covariates.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def attention_table(est: SurvTRACE, X: Any, *, rolled_up: bool = False) -> pd.Da
 
 
 def covariate_relevance(est: SurvTRACE, X: Any, *, level: float = 0.95) -> pd.DataFrame:
-    """Share of each covariate in what the network looked at, over a cohort.
+    """Compute each covariate's share in what the network looked at, over a cohort.
 
     A subject's relevance of a covariate is its column of the rolled-up attention, averaged over
     rows. Relevances sum to 1; if attention is even, each is ``attrs["even"]``, one over the number

@@ -29,7 +29,7 @@ def attributions(
     n_permutations: int = 5,
     random_state: Any = None,
 ) -> pd.DataFrame:
-    """Share of each covariate in a subject's predicted incidence (Shapley values, by shap).
+    """Compute each covariate's share in a subject's predicted incidence (Shapley values).
 
     Covariates are hidden by giving the subject those of background subjects, categories and
     missing values as they are. For each subject ``attrs["base"]``, the mean prediction of the
@@ -116,7 +116,7 @@ def attributions(
 def _background(
     est: Any, frame: pd.DataFrame, background: Any, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """The subjects to compare with: a table of them, or some of those explained."""
+    """Return the subjects to compare with: a table of them, or some of those explained."""
     if isinstance(background, (int, np.integer)):
         n_drawn = max(int(background), 0) if len(frame) > 1 else 0
         others = frame.iloc[rng.permutation(len(frame))[:n_drawn]]

@@ -71,7 +71,7 @@ class CertaintyMethods(CurveMethods):
         extrapolate: str = "constant",
         as_frame: bool = False,
     ) -> Pair | tuple[pd.DataFrame, pd.DataFrame]:
-        """Interval in which each subject's true incidence lies with probability ``level``.
+        """Predict the interval in which a subject's true incidence lies with probability ``level``.
 
         It says how far the prediction may be from what an endless number of such patients would
         show; not when one of them has an event. On simulated cohorts like those of
@@ -135,11 +135,12 @@ class CertaintyMethods(CurveMethods):
     def typicality(
         self, X: Table, *, reasons: bool = False
     ) -> Array | tuple[Array, list[tuple[str, ...]]]:
-        """Share of the patients learned from who are at least as unusual as this one, (subject,).
+        """Compute the share of the patients learned from who are at least as unusual as this one.
 
-        1 is the most usual patient, 0.001 one in a thousand; below 0.01 a prediction says that the
-        subject is unlike those learned from. A whole patient is judged: each value alone, what all
-        other covariates suggest, and combinations of two. What is missing is never unusual.
+        Shape (subject,). 1 is the most usual patient, 0.001 one in a thousand; below 0.01 a
+        prediction says that the subject is unlike those learned from. A whole patient is judged:
+        each value alone, what all other covariates suggest, and combinations of two. What is
+        missing is never unusual.
 
         Parameters
         ----------

@@ -58,7 +58,7 @@ class CurveFunction:
         return np.atleast_1d(self(self.x))
 
     def __call__(self, x: ArrayLike) -> np.float64 | NDArray[np.float64]:
-        """The curve at times ``x`` of its domain."""
+        """Return the curve at times ``x`` of its domain."""
         times, (first, last) = np.atleast_1d(numbers_or_nan(x, "x")), self.domain
         if not ((times >= first) & (times <= last)).all():
             raise DataError(

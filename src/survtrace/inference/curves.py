@@ -62,7 +62,7 @@ def locate_times(times: Float[Tensor, "subject time"], cuts: Float[Tensor, " cut
 def survival(
     hazard: Float[Tensor, "member subject cause interval"], at: TimeIndex
 ) -> Float[Tensor, "member subject time"]:
-    """Probability of being event-free.
+    """Compute the probability of being event-free.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def survival(
 def incidence(
     hazard: Float[Tensor, "member subject cause interval"], at: TimeIndex
 ) -> Float[Tensor, "member subject cause time"]:
-    """Probability that each cause has struck.
+    """Compute the probability that each cause has struck.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def incidence(
 def states(
     hazard: Float[Tensor, "member subject cause interval"], at: TimeIndex
 ) -> Float[Tensor, "member subject state time"]:
-    """Probability of each state: event-free, then each cause, in one pass."""
+    """Compute the probability of each state: event-free, then each cause, in one pass."""
     return torch.cat([survival(hazard, at).unsqueeze(2), incidence(hazard, at)], dim=2)
 
 
@@ -181,7 +181,7 @@ def restricted_mean(
 def cumulative_hazard(
     hazard: Float[Tensor, "member subject cause interval"], at: TimeIndex
 ) -> Float[Tensor, "1 subject cause time"]:
-    """Cumulative cause-specific hazard of the members' average curve.
+    """Compute the cumulative cause-specific hazard of the members' average curve.
 
     The integral of d(incidence) / survival over averaged curves, so that the causes' sum is
     minus the logarithm of averaged survival. Gauss-Legendre between cuts and times: the
@@ -261,12 +261,12 @@ def _average_survival(hazard: Tensor, times: Tensor, at: TimeIndex) -> Tensor:
 
 
 def _every_cause(at: TimeIndex) -> TimeIndex:
-    """The same times for values with an axis of causes."""
+    """Return the same times for values with an axis of causes."""
     return at._replace(interval=at.interval.unsqueeze(1))
 
 
 def _lived(hazard: Tensor, at: TimeIndex) -> Tensor:
-    """Hazard of all causes lived through: (member, subject, time)."""
+    """Compute the hazard of all causes lived through: (member, subject, time)."""
     total = _all_causes(hazard)
     return _pick(_before(total), at) + at.fraction * _pick(total, at)
 
@@ -282,7 +282,7 @@ def _before(per_interval: Tensor) -> Tensor:
 
 
 def _pick(per_interval: Tensor, at: TimeIndex) -> Tensor:
-    """Values (..., interval) at the interval of each time: (..., time)."""
+    """Return values (..., interval) at the interval of each time: (..., time)."""
     if at.interval.numel() == at.interval.shape[-1]:
         interval = at.interval.flatten()
         n_intervals = per_interval.shape[-1]

@@ -60,7 +60,7 @@ class IntervalScale:
     quantiles: list[list[float]]
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for a file."""
+        """Return plain values, for a file."""
         return asdict(self)
 
     def bounds(self, incidence: Array, std: Array, level: float) -> Array:
@@ -171,7 +171,7 @@ def interval_ends(
     after: ArrayLike | None,
     level: float,
 ) -> tuple[Array, Array]:
-    """Both ends for any cause and for each, shape (subject, state, time)."""
+    """Return both ends for any cause and for each, shape (subject, state, time)."""
     mean, std = predictor.curve(X, "states", with_cuts(cuts, points), after=after, with_std=True)
     assert std is not None
     return ends_of_states(scale, mean, std, cuts, points, level)

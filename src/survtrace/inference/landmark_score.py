@@ -59,7 +59,7 @@ def landmark_brier_score(est: Any, X: Any, outcome: Outcome) -> float:
 
 
 def integration_times(est: Any, outcome: Outcome, landmark: float, censoring: Any) -> Floats:
-    """A hundred times after a landmark, counted from it, over which a Brier score is integrated.
+    """Choose a hundred times after a landmark over which a Brier score is integrated.
 
     Between the 5 and 95 % quantiles of the event times after it, as far as G is usable and not
     beyond the 95 % quantile of the training event times, where an estimator remembers that.

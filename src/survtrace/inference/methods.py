@@ -65,7 +65,7 @@ class CurveMethods:
     median_event_time_: float
 
     def _predictor(self) -> Predictor:
-        """What computes the curves; an error where nothing was fitted."""
+        """Return what computes the curves; an error where nothing was fitted."""
         raise NotImplementedError
 
     @overload
@@ -95,7 +95,7 @@ class CurveMethods:
         return_array: bool = True,
         as_frame: bool = False,
     ) -> Array | Pair | Functions | pd.DataFrame:
-        """Probability of being event-free at each time, shape (subject, time).
+        """Predict the probability of being event-free at each time, shape (subject, time).
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class CurveMethods:
         return_array: bool = True,
         as_frame: bool = False,
     ) -> Array | Pair | Functions | pd.DataFrame:
-        """Probability that each cause has struck by each time, shape (subject, cause, time).
+        """Predict the probability that each cause has struck by a time, (subject, cause, time).
 
         With ``cause`` (a label of `causes_`) the shape is (subject, time). The other parameters
         are those of `predict_survival_function`.
@@ -186,7 +186,7 @@ class CurveMethods:
         return_std: bool = False,
         as_frame: bool = False,
     ) -> Array | Pair | pd.DataFrame:
-        """What each cause's incidence would be without the others: 1 - exp(-cumulative hazard).
+        """Predict each cause's incidence without the others: 1 - exp(-cumulative hazard).
 
         The quantity the paper ranks by. For one cause it is one minus survival; for several,
         these do not sum with survival to 1. Shapes as in `predict_cumulative_incidence`.
@@ -219,10 +219,10 @@ class CurveMethods:
         return_array: bool = True,
         as_frame: bool = False,
     ) -> Array | Functions | pd.DataFrame:
-        """Cumulative hazard of each cause, shape (subject, cause, time) or (subject, time).
+        """Predict the cumulative hazard of each cause, shape (subject, cause, time).
 
         Summed over causes it is minus the logarithm of survival. With ``conditional_after`` it is
-        counted from then on.
+        counted from then on. For one ``cause`` the shape is (subject, time).
         """
         after, array = conditional_after, return_array
         return self._curves(
@@ -255,11 +255,11 @@ class CurveMethods:
         conditional_after: ArrayLike | None = None,
         as_frame: bool = False,
     ) -> Array | pd.DataFrame:
-        """Probability of each state at a time: event-free, cause 1, .. K; rows sum to 1.
+        """Predict the probability of each state at a time, event-free first; each row sums to 1.
 
-        ``time`` is by default the median event time of the training rows; it may be one for each
-        subject. With ``as_frame`` a pandas frame with the columns ``survival_12``,
-        ``incidence_1_12`` and so on.
+        Shape (subject, 1 + causes). ``time`` is by default the median event time of the training
+        rows; it may be one for each subject. With ``as_frame`` a pandas frame with the columns
+        ``survival_12``, ``incidence_1_12`` and so on.
         """
         check_flags(as_frame=as_frame)
         predictor, after = self._predictor(), align_rows(X, conditional_after, "conditional_after")
@@ -271,7 +271,7 @@ class CurveMethods:
         return prediction_frame(X, state_names(common_times(points), self.causes_), states)
 
     def predict(self, X: Table) -> Array:
-        """One risk score for each subject, higher is worse.
+        """Predict one risk score for each subject, higher is worse.
 
         It is the incidence of any cause at the median event time of the training rows.
         """
@@ -281,10 +281,11 @@ class CurveMethods:
     def predict_quantile(
         self, X: Table, q: ArrayLike = 0.5, *, conditional_after: ArrayLike | None = None
     ) -> Array:
-        """Time by which an event has happened with probability ``q``; infinite if not on the grid.
+        """Predict the time by which an event has happened with probability ``q``, or infinity.
 
-        Shape (subject,), or (subject, quantile) for several ``q``. Counted from the origin of the
-        durations, also with ``conditional_after``.
+        Shape (subject,), or (subject, quantile) for several ``q``; infinite where the curve does
+        not fall so far on the grid. Counted from the origin of the durations, also with
+        ``conditional_after``.
         """
         predictor, after = self._predictor(), align_rows(X, conditional_after, "conditional_after")
         wanted = numbers_or_nan(q, "q")
@@ -326,7 +327,7 @@ class CurveMethods:
         extrapolate: str = "constant",
         return_std: bool = False,
     ) -> Array | Pair:
-        """Mean event-free time up to ``time`` (restricted mean survival time), shape (subject,).
+        """Predict the mean event-free time up to ``time`` (restricted mean survival time).
 
         The area under the survival curve, from 0 or from ``conditional_after`` on; ``time`` may
         be one for each subject. Beyond the grid that curve is constant (with a warning), as
@@ -342,9 +343,9 @@ class CurveMethods:
         return (means[0][:, 0], means[1][:, 0]) if return_std else means[:, 0]
 
     def attention(self, X: Table) -> NDArray[np.float32]:
-        """Attention between covariates, (subject, layer, head, token, token), members averaged.
+        """Compute attention between covariates, (subject, layer, head, token, token).
 
-        Tokens are in the order of ``feature_names_in_``; each row sums to 1.
+        Averaged over members. Tokens are in the order of ``feature_names_in_``; each row sums to 1.
         """
         return self._predictor().attention(X)
 
@@ -404,7 +405,7 @@ class CurveMethods:
 
 
 def _one_time(time: ArrayLike) -> Array:
-    """A time for everybody as (1,), or one for each subject as (subject, 1)."""
+    """Return a time for everybody as (1,), or one for each subject as (subject, 1)."""
     return numbers_or_nan(time)[..., None]
 
 

@@ -70,7 +70,7 @@ class Predictor:
         after: ArrayLike | None = None,
         with_std: bool = False,
     ) -> tuple[Array, Array | None]:
-        """Mean over members of a curve, and its standard deviation between them.
+        """Compute the mean over members of a curve, and its standard deviation between them.
 
         ``kind`` is the name of a function of `curves`, asked at ``points``, (time,) for all or
         (subject, time); ``cause`` a place on the cause axis. With ``after`` the curve is that of
@@ -82,7 +82,9 @@ class Predictor:
             if is_path(X):
                 starts = times_of_rows(after, first, len(table))
                 times = np.asarray(times_of_rows(points, first, len(table), name="times"))
-            return self.curve_of(self.encode(table), kind, times, cause, starts, with_std)
+            return self.curve_of(
+                self.encode(table), kind, times, cause=cause, after=starts, with_std=with_std
+            )
 
         means, deviations = zip(*self.in_chunks(X, answer), strict=True)
         if is_path(X):
@@ -92,12 +94,12 @@ class Predictor:
         return _joined(means), _joined(deviations) if with_std else None
 
     def functions(self, X: Table, kind: str, knots: Array) -> NDArray[np.object_]:
-        """Curves as a `CurveFunction` for each subject: (subject,), or (subject, cause)."""
+        """Return curves as a `CurveFunction` for each subject: (subject,), or (subject, cause)."""
         hazards, _ = self.curve(X, "hazards", knots[:1])
         return curve_functions(kind, hazards, knots, self.cuts, curves.mean_curve)
 
     def attention(self, X: Table) -> NDArray[np.float32]:
-        """Attention weights, averaged over members."""
+        """Compute attention weights, averaged over members."""
 
         def answer(rows: Table, first: int) -> NDArray[np.float32]:
             encoded = self.encode(open_table(rows))
@@ -117,7 +119,7 @@ class Predictor:
     def typicality_of(
         self, X: Table, *, with_reasons: bool = False
     ) -> tuple[Array, list[tuple[str, ...]]]:
-        """How usual each subject is among those learned from, and which covariates make it so."""
+        """Tell how usual each subject is among those learned from, and why it is not."""
         learned = require_typicality(self.typicality)
 
         def answer(rows: Table, first: int) -> tuple[Array, list[tuple[str, ...]]]:
@@ -141,7 +143,7 @@ class Predictor:
         return iter([answer(X, 0)])
 
     def on_device(self, values: ArrayLike) -> Tensor:
-        """A float64 tensor beside the hazards."""
+        """Return a float64 tensor beside the hazards."""
         # A copy: torch warns of arrays that may not be written to, as those of pandas 3.
         return torch.as_tensor(np.array(values, dtype=np.float64), device=self.device)
 
@@ -150,11 +152,12 @@ class Predictor:
         encoded: Encoded,
         kind: str,
         points: Array,
+        *,
         cause: int | None = None,
         after: ArrayLike | None = None,
         with_std: bool = False,
     ) -> tuple[Array, Array | None]:
-        """Answer as `curve` does, for subjects that are encoded."""
+        """Compute what `curve` does, of subjects that are encoded already."""
         n, cuts = len(encoded.rows), self.on_device(self.cuts)
         start = None if after is None else self._starts(after, n)
         at = curves.locate_times(self._points(points, n), cuts)._replace(start=start)
@@ -168,7 +171,7 @@ class Predictor:
         return means.array, None if deviations is None else deviations.array
 
     def _logits(self, encoded: Encoded, subjects: slice) -> Tensor:
-        """Compute logits of some subjects, which fill up whole blocks."""
+        """Compute the logits of some subjects, which fill up whole blocks."""
         if self.device.type != "cpu" or find_kernel("cause_logits", self.network):
             rows, values = self._tensors(encoded, subjects)
             return cause_logits(self.network, rows[None], values[None])
@@ -208,7 +211,7 @@ class Predictor:
                 run(k)
 
     def _tensors(self, encoded: Encoded, subjects: slice) -> tuple[Tensor, Tensor]:
-        """Rows and values of some subjects, the last one repeated up to a whole block."""
+        """Return rows and values of some subjects, the last one repeated up to a whole block."""
         lacking = -(subjects.stop - subjects.start) % BLOCK
         rows, values = encoded.rows[subjects], encoded.values[subjects]
         if lacking:
@@ -250,7 +253,7 @@ class Predictor:
         return self.on_device(_whole_blocks_of(read_starts(after, n_subjects))).view(-1, 1)
 
     def _points(self, points: Array, n_subjects: int) -> Tensor:
-        """Times as (1, time) where they are common to all subjects, else (subject, time)."""
+        """Return times as (1, time) where they are common to all subjects, else (subject, time)."""
         if points.ndim == 1:
             return self.on_device(points).view(1, -1)
         require_row_each(points, n_subjects)
@@ -277,12 +280,12 @@ def _whole_blocks_of(values: Array) -> Array:
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """The answers of all chunks as one array; that of a single one is not copied."""
+    """Return the answers of all chunks as one array; that of a single one is not copied."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def choose_device(device: str) -> torch.device:
-    """The device asked for; "auto" takes CUDA where there is one."""
+    """Return the device asked for; "auto" takes CUDA where there is one."""
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:

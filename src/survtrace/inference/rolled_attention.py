@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 
 def attention_rollout(weights: ArrayLike) -> Floats:
-    """Attention followed through all layers, shape (subject, token, token).
+    """Follow attention through all layers, shape (subject, token, token).
 
     Abnar and Zuidema's rule: heads are averaged; half of each layer is its attention and half the
     residual, which hands a token on as it is; the layers' matrices are multiplied, the last layer

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 def numbers_or_nan(values: Any, name: str = "times") -> Array:
-    """Floats; NaN, which every door refuses, for what is no number."""
+    """Convert values to floats; what is no number becomes NaN, which every method refuses."""
     try:
         numbers = real_numbers(values, name)
         is_truth = numbers.size > 0 and as_array(values).dtype == np.bool_

@@ -8,7 +8,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 def mortality_loss(
     logit: Float[Tensor, "*batch"], event: Int[Tensor, "*batch"]
 ) -> Float[Tensor, "*batch"]:
-    """Cross-entropy of "did anything happen during follow-up" (eq. 21).
+    """Compute the cross-entropy of "did anything happen during follow-up" (eq. 21).
 
     Examples
     --------
@@ -23,7 +23,7 @@ def mortality_loss(
 def stay_loss(
     predicted: Float[Tensor, "*batch"], stay: Float[Tensor, "*batch"]
 ) -> Float[Tensor, "*batch"]:
-    """Squared error of the length of stay (eq. 22).
+    """Compute the squared error of the length of stay (eq. 22).
 
     NOTE[PAPER eq. 22]: on the standardised duration; in months it would drown the other losses.
 
@@ -37,7 +37,7 @@ def stay_loss(
 
 
 def annealed(weight: float, epoch: int, anneal: int | None) -> float:
-    """An auxiliary weight falls linearly from its start to 0 at epoch ``anneal`` (below eq. 23).
+    """Let an auxiliary weight fall linearly to 0 at epoch ``anneal`` (below eq. 23).
 
     Examples
     --------

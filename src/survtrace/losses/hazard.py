@@ -24,7 +24,7 @@ def log_softplus(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
 def exposure(
     interval: Int[Tensor, "*batch"], fraction: Float[Tensor, "*batch"], n_intervals: int
 ) -> Float[Tensor, "*batch interval"]:
-    """How much of each interval a subject lived through: 1 before its own, ``fraction`` in it."""
+    """Compute the share of each interval lived through: 1 before its own, ``fraction`` in it."""
     numbers = torch.arange(n_intervals, device=interval.device)
     place = interval.unsqueeze(-1)
     lived = (numbers < place).to(fraction.dtype)
@@ -38,7 +38,7 @@ def lived_through(
     fraction: Float[Tensor, "*batch"],
     n_intervals: int,
 ) -> Float[Tensor, "*batch interval"]:
-    """How much of each interval a subject lived through between its entry and its exit.
+    """Compute how much of each interval a subject lived through between its entry and its exit.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def negative_log_likelihood(
     entry_interval: Int[Tensor, "*batch"] | None = None,
     entry_fraction: Float[Tensor, "*batch"] | None = None,
 ) -> Float[Tensor, "*batch cause"]:
-    """Loss l_ik of subject i for cause k; summed over causes it is the full likelihood.
+    """Compute the loss l_ik of subject i for cause k; summed over causes it is the full likelihood.
 
     Minus the log hazard of the interval in which the cause struck, plus the cumulative hazard
     survived since entry (None: the first cut), before which no event could have been seen. The log

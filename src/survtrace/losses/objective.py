@@ -20,7 +20,7 @@ class Tasks(NamedTuple):
 
 
 def task_weights(tasks: Tasks, epoch: int) -> Float[Tensor, " part"]:
-    """Weights of the survival, mortality and stay losses at an epoch.
+    """Compute the weights of the survival, mortality and stay losses at an epoch.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def task_weights(tasks: Tasks, epoch: int) -> Float[Tensor, " part"]:
 def survival_loss(
     cause_logits: Float[Tensor, "member subject cause interval"], batch: Batch
 ) -> Float[Tensor, " member"]:
-    """Mean over subjects of the weighted likelihood, all causes summed (eq. 18, 19)."""
+    """Compute the mean over subjects of the weighted likelihood, all causes summed (eq. 18, 19)."""
     losses = negative_log_likelihood(
         cause_logits,
         batch.interval,
@@ -53,7 +53,7 @@ def objective(
     batch: Batch,
     task_weight: Float[Tensor, " part"],
 ) -> Float[Tensor, "part member"]:
-    """Each member's survival, mortality and stay loss, weighted.
+    """Return each member's survival, mortality and stay loss, weighted.
 
     What becomes of a subject until its end, and how long that takes, can be asked only of a row
     that is the whole of its time.

@@ -79,7 +79,7 @@ def ips_weights(
     event: NDArray[np.int64],
     share: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Weight of subject i in the loss of cause k.
+    """Compute the weight of subject i in the loss of cause k.
 
     ``paper``: 1[e = k] / (K pi_k(x)), as printed in eq. 19: every censored row is dropped.
     ``events``: rows with cause k get 1 / pi_k(x), all others 1.

@@ -33,7 +33,7 @@ def auc(
     controls: Controls = "all",
     ties: Ties = "left-limit",
 ) -> Floats:
-    """Cumulative/dynamic area under the ROC curve at each time, corrected for censoring.
+    """Compute the cumulative/dynamic area under the ROC curve at each time, for censored data.
 
     Cases at t had an event of the cause by t, weighted by 1 / G(t_i-), as in riskRegression. With
     one cause and ``ties="scikit-survival"`` it equals scikit-survival's ``cumulative_dynamic_auc``
@@ -79,7 +79,7 @@ def auc_at(
     controls: Controls = "all",
     ties: Ties = "left-limit",
 ) -> Score:
-    """The area of `auc` at one time, with its standard error.
+    """Compute the area of `auc` at one time, with its standard error.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def _read(
 def _area(
     weights: Weights, number: int, estimate: Floats, time: float, controls: Controls
 ) -> Score:
-    """Concordance of all pairs of a case and a control."""
+    """Compute the concordance of all pairs of a case and a control."""
     if controls not in get_args(Controls):
         raise SettingError(f"controls must be one of {get_args(Controls)}; got {controls!r}.")
     outcome, censoring = weights.outcome, weights.censoring

@@ -41,7 +41,7 @@ def brier_score(
     y_train: Any = None,
     ties: Ties = "left-limit",
 ) -> Floats:
-    """Brier score of the cumulative incidence of a cause, at each time.
+    """Compute the Brier score of the cumulative incidence of a cause, at each time.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def brier_score_at(
     y_train: Any = None,
     ties: Ties = "left-limit",
 ) -> Score:
-    """The `brier_score` at one time, with its standard error.
+    """Compute the `brier_score` at one time, with its standard error.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def integrated_brier_score(
     y_train: Any = None,
     ties: Ties = "left-limit",
 ) -> Score:
-    """Mean over time of `brier_score`, by the trapezoidal rule over increasing times.
+    """Average `brier_score` over time, by the trapezoidal rule over increasing times.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def integrated_brier_scores(
 def brier_score_survival(
     y: Any, survival: ArrayLike, times: ArrayLike, *, y_train: Any = None, ties: Ties = "left-limit"
 ) -> Floats:
-    """Brier score, at each time, of the probability of being free of events of any cause.
+    """Compute the Brier score, at each time, of the probability of being free of any event.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def brier_score_survival(
 def integrated_brier_score_survival(
     y: Any, survival: ArrayLike, times: ArrayLike, *, y_train: Any = None, ties: Ties = "left-limit"
 ) -> Score:
-    """Mean over time of `brier_score_survival`, by the trapezoidal rule over increasing times.
+    """Average `brier_score_survival` over time, by the trapezoidal rule over increasing times.
 
     Examples
     --------
@@ -169,7 +169,7 @@ class _Scored(NamedTuple):
         return Score.undefined(len(self.weights.outcome))
 
     def errors(self) -> Iterator[tuple[float, Floats]]:
-        """The weighted squared error of each subject, one time after the other.
+        """Return the weighted squared error of each subject, one time after the other.
 
         Where subjects enter late, their weights are divided by their sum, and the first number is
         the score; what follows is by how much each subject's error exceeds it, mean 0. Else it
@@ -228,7 +228,7 @@ def _integral(scored: _Scored) -> Score:
 
 
 def _mean(scored: _Scored, shares: Floats) -> Score:
-    """The mean over subjects of each one's sum over times, times weighted by their shares."""
+    """Average over subjects each one's sum over times, times weighted by their shares."""
     weights, times = scored.weights, scored.times
     duration, n = weights.outcome.duration, len(weights.outcome)
     total, of_events, of_followed = np.zeros(n), np.zeros(n), np.zeros(len(times))

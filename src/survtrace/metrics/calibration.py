@@ -98,7 +98,7 @@ def calibration_curve(
 
 
 def mean_incidence(y: Any, incidence: ArrayLike, time: float, *, y_train: Any = None) -> Score:
-    """Mean predicted incidence by a time of those whom the scored subjects stand for.
+    """Average the predicted incidence by a time over those whom the scored subjects stand for.
 
     The plain mean, unless subjects enter late.
 
@@ -145,7 +145,7 @@ def _weights(outcome: Outcome, until: float, y_train: Any = None) -> Weights:
 def aalen_johansen_calibration(
     y: Any, incidence: ArrayLike, times: ArrayLike, *, cause: Any = None, min_at_risk: float = 0.05
 ) -> float:
-    """Squared gap between mean predicted incidence and Aalen-Johansen, averaged over time.
+    """Average over time the squared gap between mean incidence and Aalen-Johansen.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def aalen_johansen_calibration(
 def kaplan_meier_calibration(
     y: Any, survival: ArrayLike, times: ArrayLike, *, min_at_risk: float = 0.05
 ) -> float:
-    """Squared gap between mean predicted survival and Kaplan-Meier, averaged over time.
+    """Average over time the squared gap between mean predicted survival and Kaplan-Meier.
 
     As `aalen_johansen_calibration`, for survival until an event of any cause.
 
@@ -211,7 +211,7 @@ def _incidence_by(time: float, outcome: Outcome, label: Any) -> tuple[float, flo
 
 
 def _means(outcome: Outcome, predicted: Floats, times: Floats) -> Floats:
-    """The mean prediction at each time of those whom the subjects stand for."""
+    """Return the mean prediction at each time of those whom the subjects stand for."""
     if outcome.entry is None:
         return np.asarray(predicted.mean(axis=0))
     weights = _weights(outcome, times[-1])

@@ -62,7 +62,7 @@ class CalibrationError(float):
         return CalibrationError, (float(self), self.shrunken, self.chance, self.drawn)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """A confidence interval, on the safe side; its lower end is 0 if chance explains all."""
+        """Compute an interval, on the safe side; its lower end is 0 if chance explains all."""
         tail = (1 - checked_level(level)) / 2
         low = float(np.interp(tail, self.chance, self.shrunken, left=0.0))
         high = float(np.quantile(self.drawn, 1 - tail))
@@ -98,7 +98,7 @@ class CalibrationErrors:
 def calibration_errors(
     y: Any, incidence: ArrayLike, horizon: float, *, cause: Any = None, knots: int | None = None
 ) -> CalibrationErrors:
-    """Mean, median, 90 % quantile and maximum of |predicted - smoothly observed| (ICI, E50, ...).
+    """Summarise |predicted - smoothly observed|: mean, median, 90 % quantile, maximum (ICI, ...).
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def calibration_errors(
 
 
 def _by_chance(spline: CalibrationSpline, predicted: Floats) -> tuple[Floats, Floats, Floats]:
-    """What `CalibrationError` needs, a column for each summary.
+    """Compute what `CalibrationError` needs, a column for each summary.
 
     Curves are compared at quantiles of the prediction, which stand for all subjects.
     """
@@ -143,7 +143,7 @@ def _by_chance(spline: CalibrationSpline, predicted: Floats) -> tuple[Floats, Fl
 
 
 def _summarise(gap: Floats) -> Floats:
-    """Mean, median, 90 % quantile and maximum of the distances, along the last axis."""
+    """Compute mean, median, 90 % quantile and maximum of the distances, along the last axis."""
     error = np.sort(np.abs(gap), axis=-1)  # numpy's quantiles take five times as long
     middle, most = (_quantile(error, share) for share in (0.5, 0.9))
     return np.stack([error.mean(axis=-1), middle, most, error[..., -1]], axis=-1)

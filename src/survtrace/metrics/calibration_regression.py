@@ -200,18 +200,18 @@ class CalibrationSpline:
         return CalibrationSpline(knots, found[0], found[1].T @ found[1])
 
     def at(self, predicted: Floats) -> tuple[Floats, Floats, Floats]:
-        """The observed incidence where so much is predicted, and its 95 % interval."""
+        """Return the observed incidence where so much is predicted, and its 95 % interval."""
         middle, error = self._linear(predicted)
         reach = norm.ppf(0.975) * error
         return _probability(middle), _probability(middle - reach), _probability(middle + reach)
 
     def error_at(self, predicted: Floats) -> Floats:
-        """The standard error of the observed incidence, to first order."""
+        """Return the standard error of the observed incidence, to first order."""
         middle, error = self._linear(predicted)
         return _slope(middle) * error
 
     def shrunken(self, predicted: Floats, shares: Floats, draws: Floats) -> Floats:
-        """Observed less predicted incidence if the curve were nearer to the calibrated one.
+        """Compute observed less predicted incidence if the curve were nearer to the calibrated one.
 
         A share of 0 is the calibrated curve, 1 the one found. To each, draws of the noise of the
         coefficients are added, given as rows of standard normal numbers. Shape (share, draw,
@@ -232,7 +232,7 @@ class CalibrationSpline:
 
 
 def _basis(x: Floats, knots: Floats) -> Floats:
-    """Columns of a cubic spline that is linear outside its knots, scaled as in R's rms."""
+    """Return columns of a cubic spline that is linear outside its knots, scaled as in R's rms."""
     columns = [np.ones(len(x))]
     if len(knots) > 1:
         columns.append(x)
@@ -299,7 +299,7 @@ def _probability(cloglog: Floats) -> Floats:
 
 
 def _slope(cloglog: Floats) -> Floats:
-    """Derivative of the probability."""
+    """Compute the derivative of the probability."""
     cloglog = np.minimum(cloglog, 30.0)  # beyond, the probability is 1
     return np.asarray(np.exp(cloglog - np.exp(cloglog)))
 
@@ -307,7 +307,7 @@ def _slope(cloglog: Floats) -> Floats:
 def read_calibration(
     y: Any, incidence: ArrayLike, horizon: float, cause: Any
 ) -> tuple[Floats, Floats, int]:
-    """Predictions strictly between 0 and 1, pseudo-values, and the number of events."""
+    """Return predictions strictly between 0 and 1, pseudo-values, and the number of events."""
     outcome, pseudo, n_events = read_pseudo_values(y, horizon, cause, "calibration by regression")
     predicted = read_probability(incidence, outcome, "incidence")
     inside = np.clip(predicted, TOLERANCE, 1 - TOLERANCE)
@@ -331,7 +331,7 @@ def _read_at(at: ArrayLike) -> Floats:
 
 
 def _enough(pseudo: Floats, n_events: int, consequence: str) -> bool:
-    """Whether there is anything to regress; warn if nobody had the event."""
+    """Tell whether there is anything to regress; warn if nobody had the event."""
     if np.isnan(pseudo).any():
         return False
     if n_events < 2:

@@ -97,15 +97,15 @@ class CensoringSurvival(StepFunction):
         return left if self.entered is None else np.where(self.at_risk > 0, left, self.entered)
 
     def usable(self, times: Floats) -> Floats:
-        """Those of the times at which a score may divide by G."""
+        """Mark the times at which a score may divide by G."""
         return times[times <= self.last_usable]
 
     def inverse(self, t: ArrayLike) -> Floats:
-        """The IPCW weight 1 / G(t), NaN after the last usable time."""
+        """Return the IPCW weight 1 / G(t), NaN after the last usable time."""
         return self._inverse(self.at(t), t)
 
     def inverse_before(self, t: ArrayLike) -> Floats:
-        """The IPCW weight 1 / G(t-), NaN after the last usable time."""
+        """Return the IPCW weight 1 / G(t-), NaN after the last usable time."""
         return self._inverse(self.before(t), t)
 
     def _inverse(self, chance: Floats, t: ArrayLike) -> Floats:
@@ -114,7 +114,7 @@ class CensoringSurvival(StepFunction):
 
 
 def censoring_survival(y: Any, *, cause: Any = None, floor: float = FLOOR) -> CensoringSurvival:
-    """Kaplan-Meier estimate of the censoring survival.
+    """Estimate the censoring survival by Kaplan-Meier.
 
     Of an event and a censoring at the same time, the event comes first: those who have it are
     no longer at risk of being censored (as in scikit-survival). With late entry: the chance to be
@@ -215,12 +215,12 @@ class Weights:
         return self.ties == "left-limit"
 
     def of_events(self) -> Floats:
-        """The weight of an event at each subject's duration; NaN after the last usable time."""
+        """Return the weight of an event at each duration; NaN after the last usable time."""
         inverse = self.censoring.inverse_before if self.left_limit else self.censoring.inverse
         return inverse(self.outcome.duration)
 
     def by(self, time: float) -> Floats:
-        """What each subject counts for at a time; 0 if it was censored before."""
+        """Compute what each subject counts for at a time; 0 if it was censored before."""
         seen = np.where(self.outcome.event > 0, self.of_events(), 0.0)
         followed = np.where(self.has_entered(time), self.censoring.inverse(time), 0.0)
         return np.where(self.outcome.duration <= time, seen, followed)
@@ -231,7 +231,7 @@ class Weights:
         return np.ones(len(self.outcome), dtype=bool) if entry is None else entry <= time
 
     def noise(self, *parts: Part) -> tuple[Floats, Floats]:
-        """What the noise of G adds to a score that is a sum of terms in 1 / G.
+        """Compute what the noise of G adds to a score that is a sum of terms in 1 / G.
 
         Returns
         -------
@@ -292,7 +292,7 @@ class Weights:
             raise DataError(f"{seen} {WAY_OUT}", in_command=f"{seen} {WAY_OUT_IN_COMMAND}")
 
     def first_rare(self, until: float) -> Rare | None:
-        """The first early event up to a time with too few at risk; None if there is none."""
+        """Return the first early event up to a time with too few at risk; None if there is none."""
         G, outcome = self.censoring, self.outcome
         if G.entered is None:
             return None
@@ -311,7 +311,7 @@ class Weights:
 
 
 def _first_gap(G: CensoringSurvival, until: int) -> float:
-    """The first time, up to a number of them, at which others enter after nobody was left."""
+    """Find the first time, up to a number, at which others enter after nobody was left."""
     if G.at_risk is None or G.entered is None:
         return np.inf
     others_enter = (G.at_risk[1 : until + 1] == 0) & (G.entered[1 : until + 1] > 0)
@@ -319,7 +319,7 @@ def _first_gap(G: CensoringSurvival, until: int) -> float:
 
 
 def _variance_of_count(G: CensoringSurvival, hazard: Floats, left: Floats) -> Floats:
-    """Variance of how many leave at each time (binomial) and enter (Poisson)."""
+    """Compute the variance of how many leave at each time (binomial) and enter (Poisson)."""
     if G.entered is None or G.at_risk is None:
         return np.asarray(hazard * left)
     leaving = np.clip(hazard * G.at_risk + G.entered, 0.0, G.at_risk)
@@ -330,7 +330,7 @@ def _variance_of_count(G: CensoringSurvival, hazard: Floats, left: Floats) -> Fl
 def read_weights(
     y_train: Any, outcome: Outcome, ties: Ties = "left-limit", *, cause: int | None = None
 ) -> Weights:
-    """The weights by a given G, by that of training subjects, or by that of those scored.
+    """Return the weights by a given G, by that of training subjects, or by that of those scored.
 
     Examples
     --------
@@ -364,7 +364,7 @@ def _equal(first: Outcome, second: Outcome, name: str) -> bool:
 
 
 def of_same_kind(censoring: CensoringSurvival | None, outcome: Outcome) -> CensoringSurvival | None:
-    """The censoring survival, if its subjects enter as those scored do: late, or from 0 on.
+    """Return the censoring survival, if its subjects enter as those scored do: late, or from 0 on.
 
     If not, None: the scored subjects' own. Scoring those at risk at a landmark, of whom all are
     observed from there on, by an estimator that learned from late entries is such a case.

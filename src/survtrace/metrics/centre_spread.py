@@ -176,7 +176,7 @@ def _reml(effect: Floats, variance: Floats) -> float:
 
 
 def _new_centre(effect: Floats, variance: Floats, shares: list[float]) -> Floats:
-    """Quantiles of a new centre's value, over all that is not known.
+    """Compute quantiles of a new centre's value, over all that is not known.
 
     Of the true variance between centres, Q is chi-square with one degree of freedom fewer than
     centres, and it falls as the variance grows. So each quantile of chi-square gives one of the
@@ -200,7 +200,7 @@ def _new_centre(effect: Floats, variance: Floats, shares: list[float]) -> Floats
 
 
 def _on_scale(values: ArrayLike, errors: ArrayLike, scale: Scale) -> tuple[Floats, Floats]:
-    """Effects and their variances on the scale, of the centres that have them."""
+    """Return effects and their variances on the scale, of the centres that have them."""
     check_value("scale", scale, one_of(*get_args(Scale)))
     value, error = read_numbers(values, "values"), read_numbers(errors, "errors")
     if value.ndim != 1 or value.shape != error.shape:

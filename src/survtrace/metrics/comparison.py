@@ -239,7 +239,7 @@ def _with_rows(prediction: ArrayLike, n_subjects: int) -> NDArray[Any]:
 
 
 def _error_and_interval(drawn: Floats, level: float) -> tuple[Any, Any, Any]:
-    """Spread and percentiles over the resamples in which the score is defined."""
+    """Compute spread and percentiles over the resamples in which the score is defined."""
     undefined = np.isnan(drawn).reshape(len(drawn), -1).any(axis=1).sum()
     if undefined:
         warn(

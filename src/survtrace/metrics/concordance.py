@@ -44,7 +44,7 @@ def concordance_paper(
     y_train: Any = None,
     ties: Ties = "left-limit",
 ) -> Score:
-    """Uno's concordance, the paper's score: other causes count as censored.
+    """Compute Uno's concordance, the paper's score: other causes count as censored.
 
     Cases are events of the cause strictly before the horizon, weighted by 1 / G(t-)**2. With
     ``ties="scikit-survival"`` the weight is 1 / G(t)**2: what the paper's authors computed, equal
@@ -94,7 +94,7 @@ def concordance_cause_specific(
     cause: Any = None,
     y_train: Any = None,
 ) -> Score:
-    """Concordance for competing causes (Wolbers and Gerds, 2014).
+    """Compute the concordance for competing causes (Wolbers and Gerds, 2014).
 
     A case, with an event of the cause at t_i up to and including the horizon, is compared with
 
@@ -146,7 +146,7 @@ def concordance_cause_specific(
 def concordance_antolini(
     y: Any, incidence: ArrayLike, times: ArrayLike, *, cause: Any = None
 ) -> Score:
-    """Antolini's time-dependent concordance: at each event, compare incidences at that time.
+    """Compute Antolini's concordance: at each event, compare incidences at that time.
 
     Pairs are those of `concordance_paper`, other causes counting as censored, all of equal
     weight. Without equal predictions it equals pycox's ``"antolini"`` (which counts them as
@@ -190,7 +190,7 @@ def concordance_antolini(
 
 
 def _subjects(outcome: Outcome) -> Integers | None:
-    """The subject of each row, if any has several."""
+    """Return the subject of each row, if any has several."""
     return outcome.id if outcome.is_start_stop else None
 
 

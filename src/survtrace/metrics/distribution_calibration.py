@@ -104,7 +104,7 @@ def d_calibration(
 
 
 def _since_entry(values: Floats, survival_at_entry: ArrayLike | None, outcome: Outcome) -> Floats:
-    """Survival at the duration given survival at entry."""
+    """Compute the survival at the duration given survival at entry."""
     if survival_at_entry is None:
         raise DataError(
             "survival must be given at entry, too, where subjects enter late: it is uniform from "
@@ -123,7 +123,7 @@ def _since_entry(values: Floats, survival_at_entry: ArrayLike | None, outcome: O
 
 
 def _of_subjects(values: Floats, outcome: Outcome) -> tuple[Floats, NDArray[np.bool_]]:
-    """The product over each subject's rows, and whether it had an event."""
+    """Return the product over each subject's rows, and whether it had an event."""
     had_event = outcome.event > 0
     if outcome.id is None:
         return values, had_event
@@ -230,7 +230,7 @@ def _gap_and_covariance(
 def _late_gap_and_covariance(
     weights: Weights, weight: Floats, in_bin: Floats, expected: Floats, horizon: float
 ) -> tuple[Floats, Floats]:
-    """The same where subjects enter late: what is expected of them is weighted as they are.
+    """Return the same where subjects enter late: what is expected of them is weighted as they are.
 
     The covariance is that of the influences, since the weights of those who are still followed
     vary as well.
@@ -251,7 +251,7 @@ def _late_gap_and_covariance(
 
 
 def _pool(expected: Floats) -> Floats:
-    """Indicators, shape (bin, group), of neighbouring bins with enough events together."""
+    """Return indicators, shape (bin, group), of neighbouring bins with enough events together."""
     group, number, total = np.zeros(len(expected), dtype=int), 0, 0.0
     for j, each in enumerate(expected):
         group[j] = number
@@ -262,7 +262,7 @@ def _pool(expected: Floats) -> Floats:
 
 
 def _quadratic_form(gap: Floats, covariance: Floats) -> tuple[float, int]:
-    """The chi-square statistic of a gap, and its degrees of freedom."""
+    """Return the chi-square statistic of a gap, and its degrees of freedom."""
     variances, directions = np.linalg.eigh(covariance)
     positive = variances > 1e-9 * max(variances[-1], 0.0)
     if not positive.any():  # nothing can happen, says the prediction

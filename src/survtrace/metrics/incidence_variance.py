@@ -55,7 +55,7 @@ def jackknife_variance(
 
 
 def _terms(table: EventTable, cause: int, incidence: Floats, still_free: Floats) -> Floats:
-    """The terms a_j(s) of A and b(s) of B, shape (2, cause, time)."""
+    """Return the terms a_j(s) of A and b(s) of B, shape (2, cause, time)."""
     left = table.at_risk - table.events.sum(axis=0)
     b = np.where(left > 0, table.at_risk / np.maximum(left, 1.0), 0.0)  # nobody left: F stays
     a = np.tile(-b * (1 - incidence), (len(table.events), 1))

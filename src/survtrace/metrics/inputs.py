@@ -1,4 +1,4 @@
-"""What a score may be given: cause, estimate, probabilities and times, checked at the door."""
+"""Check what a score is given: cause, estimate, probabilities and times."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WAY_OUT_IN_COMMAND = "Score those under observation at a time S from S on: say -
 
 
 def read_outcome(y: Any, **labels: Any) -> Outcome:
-    """The outcome to score; of a fold, everybody may have had an event.
+    """Return the outcome to score; of a fold, everybody may have had an event.
 
     An entry of 0 for everybody is none, so that ordinary tables have one set of formulas.
 
@@ -42,7 +42,7 @@ def read_outcome(y: Any, **labels: Any) -> Outcome:
 
 
 def joined(outcome: Outcome) -> Outcome:
-    """One row for each time under observation; no entry if all are observed from 0 on.
+    """Return one row for each time under observation; no entry if all are observed from 0 on.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def _without_zero_entry(outcome: Outcome) -> Outcome:
 
 
 def read_subjects(y: Any, score: str) -> Outcome:
-    """The outcome to score by one prediction for each subject; start-stop rows are refused.
+    """Return the outcome to score by one prediction for each subject; start-stop rows are refused.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def read_subjects(y: Any, score: str) -> Outcome:
 
 
 def pick_cause(outcome: Outcome, cause: Any = None) -> int:
-    """The number of the cause to score; ``None`` stands for the only one there is.
+    """Return the number of the cause to score; ``None`` stands for the only one there is.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def pick_cause(outcome: Outcome, cause: Any = None) -> int:
 
 
 def read_estimate(estimate: ArrayLike, outcome: Outcome) -> Floats:
-    """One finite number for each subject, higher for a higher risk."""
+    """Return one finite number for each subject, higher for a higher risk."""
     values = _rows("estimate", estimate, outcome)
     if values.ndim != 1:
         raise DataError(
@@ -117,7 +117,7 @@ def read_estimate(estimate: ArrayLike, outcome: Outcome) -> Floats:
 
 
 def read_estimates(estimate: ArrayLike, outcome: Outcome, times: Floats) -> Floats:
-    """Finite numbers of shape (subject, time); a flat column is repeated for every time."""
+    """Return finite numbers of shape (subject, time); a flat column is repeated for every time."""
     values = _rows("estimate", estimate, outcome)
     if values.ndim == 1:
         values = np.repeat(read_estimate(values, outcome)[:, np.newaxis], len(times), axis=1)
@@ -129,7 +129,7 @@ def read_estimates(estimate: ArrayLike, outcome: Outcome, times: Floats) -> Floa
 def read_probabilities(
     probabilities: ArrayLike, outcome: Outcome, times: Floats, name: str
 ) -> Floats:
-    """Curves of shape (subject, time) within [0, 1]; a flat column will do for one time."""
+    """Return curves of shape (subject, time) within [0, 1]; a flat column will do for one time."""
     values = _rows(name, probabilities, outcome)
     if values.ndim == 1 and len(times) == 1:
         values = values[:, np.newaxis]
@@ -140,12 +140,12 @@ def read_probabilities(
 
 
 def read_probability(probability: ArrayLike, outcome: Outcome, name: str) -> Floats:
-    """One probability for each subject."""
+    """Return one probability for each subject."""
     return read_probabilities(probability, outcome, np.zeros(1), name)[:, 0]
 
 
 def read_times(times: ArrayLike, *, at_least: int = 1, increasing: bool = False) -> Floats:
-    """Times at which curves are scored.
+    """Return times at which curves are scored.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def read_times(times: ArrayLike, *, at_least: int = 1, increasing: bool = False)
 
 
 def read_moment(time: Any) -> float:
-    """One time above 0: by 0 nothing has happened, and a score of it says nothing.
+    """Return one time above 0: by 0 nothing has happened, and a score of it says nothing.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def read_moment(time: Any) -> float:
 
 
 def read_horizon(horizon: float | None) -> float:
-    """A positive time, infinite if none is given."""
+    """Return a positive time, infinite if none is given."""
     value = np.asarray(np.inf if horizon is None else read_numbers(horizon, "horizon"))
     if value.ndim != 0 or not value > 0:
         raise DataError(
@@ -197,14 +197,14 @@ def read_horizon(horizon: float | None) -> float:
 
 
 def checked_level(level: float) -> float:
-    """A confidence level, strictly between 0 and 1."""
+    """Return a confidence level, strictly between 0 and 1."""
     if not isinstance(level, Real) or not 0 < level < 1:
         raise SettingError(f"level must lie between 0 and 1; got {short(level)}.")
     return float(level)
 
 
 def read_thresholds(thresholds: ArrayLike) -> Floats:
-    """Predicted probabilities from which on one acts: from 0 to below 1.
+    """Read predicted probabilities from which on one acts: from 0 to below 1.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def read_thresholds(thresholds: ArrayLike) -> Floats:
 
 
 def _rows(name: str, values: Any, outcome: Outcome) -> Floats:
-    """Numbers of each subject: by label, where both are pandas tables, else by position."""
+    """Return numbers of each subject: by label, where both are pandas tables, else by position."""
     if outcome.labels is not None:
         subjects = pd.Series(0, index=outcome.labels)
         values = align_rows(subjects, values, name, table="y")
@@ -229,7 +229,7 @@ def _rows(name: str, values: Any, outcome: Outcome) -> Floats:
 
 
 def read_numbers(values: ArrayLike, name: str) -> Floats:
-    """Real numbers of any shape."""
+    """Return real numbers of any shape."""
     try:
         return real_numbers(values, name)
     except DataError:

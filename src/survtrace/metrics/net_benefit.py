@@ -61,7 +61,7 @@ class DecisionCurve:
 def net_benefit(
     y: Any, incidence: ArrayLike, horizon: float, thresholds: ArrayLike, *, cause: Any = None
 ) -> DecisionCurve:
-    """Net benefit of treating those above each threshold, of treating all, and of treating none.
+    """Compute the net benefit of treating those above each threshold, all, and none.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def net_benefit_difference(
     *,
     cause: Any = None,
 ) -> tuple[Score, ...]:
-    """Net benefit of one prediction less that of another for the same subjects, by threshold.
+    """Subtract the net benefit of another prediction for the same subjects, by threshold.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from survtrace.tables.outcome.outcome import Outcome
 
 
 def kaplan_meier(y: Any) -> StepFunction:
-    """Survival until an event of any cause.
+    """Estimate survival until an event of any cause.
 
     Its variance is Greenwood's, S(t)^2 sum of d / (n (n - d)) over event times, and 0 where the
     curve is 0; intervals are log-log unless another scale is asked for.
@@ -62,7 +62,7 @@ def _warn_of_empty_start(table: EventTable) -> None:
 
 
 def nelson_aalen(y: Any, cause: Any = None) -> StepFunction:
-    """Cumulative hazard of one cause, or of all, with a cause axis, for ``None``.
+    """Estimate the cumulative hazard of one cause, or of all (``None``), with a cause axis.
 
     Its variance is Aalen's, the sum of d / n^2 over event times; intervals are logarithmic unless
     another scale is asked for.
@@ -85,7 +85,7 @@ def nelson_aalen(y: Any, cause: Any = None) -> StepFunction:
 
 
 def aalen_johansen(y: Any, cause: Any = None) -> StepFunction:
-    """Cumulative incidence of one cause, or of all, with a cause axis, for ``None``.
+    """Estimate the cumulative incidence of one cause, or of all (``None``), with a cause axis.
 
     Its variance is the infinitesimal jackknife, the sum of squared influences of the subjects, as
     in R's multi-state ``survfit``; if nobody enters late, it is Greenwood's formula for several

@@ -70,7 +70,7 @@ class ObservedExpectedRatio(Score):
         return ObservedExpectedRatio.of, (self.observed, self.expected)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """A confidence interval; where nobody or everybody had the event, Wilson's of the observed.
+        """Compute an interval; where nobody or everybody had the event, Wilson's of the observed.
 
         There no error was seen, and the log scale knows none.
         """

@@ -54,7 +54,7 @@ def _martingale(
     of_cause: Floats,
     of_all: Floats,
 ) -> Floats:
-    """What each subject's event did, less what was expected while it was at risk."""
+    """Compute what each subject's event did, less what was expected while it was at risk."""
     expected = np.append(0.0, np.cumsum((adds * of_cause - takes * of_all) / at_risk))
     ended = np.searchsorted(times, outcome.duration, side="right")
     influence = -expected[ended]

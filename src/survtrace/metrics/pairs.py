@@ -55,7 +55,7 @@ class PairTotals:
         return float(self.concordant[0].sum()) / self.weight if self.weight > 0 else np.nan
 
     def gaps(self, whole: PairTotals) -> Floats:
-        """Each subject's part in the share of ``whole`` less what is expected of its pairs.
+        """Return each subject's part in the share of ``whole`` less what is expected of its pairs.
 
         Shape (2, n), as the case and as the control. A gap is proportional to the subject's
         weight, so it tells what an error of that weight does to the share.
@@ -67,7 +67,7 @@ class PairTotals:
     def score(
         self, weights: Weights | None = None, *parts: Part, id: Integers | None = None
     ) -> Score:
-        """The share of concordant pairs; NaN if no pair is comparable.
+        """Return the share of concordant pairs; NaN if no pair is comparable.
 
         ``parts`` are the gaps that are proportional to IPCW weights, so that their noise counts.
         With ``id``, the number of each row's subject, influences are those of subjects.

@@ -26,7 +26,7 @@ from survtrace.tables.outcome.outcome import Outcome
 
 
 def pseudo_values(y: Any, horizon: float, *, cause: Any = None) -> Floats:
-    """Jackknife pseudo-values of the incidence of a cause by a horizon.
+    """Compute jackknife pseudo-values of the incidence of a cause by a horizon.
 
     With n subjects, that of subject i is n F - (n - 1) F_i, where F is the Aalen-Johansen estimate
     at the horizon and F_i the same without subject i. All F_i together take O(n log n). Without
@@ -50,7 +50,7 @@ def pseudo_values(y: Any, horizon: float, *, cause: Any = None) -> Floats:
 def read_pseudo_values(
     y: Any, horizon: float, cause: Any, score: str
 ) -> tuple[Outcome, Floats, int]:
-    """The outcome, its pseudo-values, and the number of events of the cause by the horizon."""
+    """Read the outcome, its pseudo-values, and the number of events by the horizon."""
     outcome, moment = read_subjects(y, score), read_moment(horizon)
     number = pick_cause(outcome, cause)
     if outcome.entry is not None:
@@ -76,7 +76,7 @@ def read_pseudo_values(
 
 
 def _jackknife(outcome: Outcome, horizon: float, number: int) -> Floats:
-    """The pseudo-value n F - (n - 1) F_i of every subject.
+    """Return the pseudo-value n F - (n - 1) F_i of every subject.
 
     Leaving out a subject that ends at t_k takes one from those at risk until then and nothing
     afterwards. So F_i is the incidence before t_k with one fewer at risk (a running sum, the same

@@ -17,7 +17,7 @@ from survtrace.metrics.score import AT_BOUND, Score
 def scaled_brier_score(
     y: Any, incidence: ArrayLike, horizon: float, *, cause: Any = None, y_train: Any = None
 ) -> Score:
-    """1 - Brier score / Brier score of Aalen-Johansen: the index of prediction accuracy (IPA).
+    """Compute 1 - Brier score / Aalen-Johansen's: the index of prediction accuracy (IPA).
 
     1 for a prediction that knows who has the event by the horizon, 0 for the observed incidence
     of all scored subjects given to each of them, below 0 for a prediction worse than that.

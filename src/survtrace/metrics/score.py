@@ -71,7 +71,7 @@ class Score(float):
 
     @classmethod
     def of_mean(cls, values: Floats, *, bounded: bool = False) -> Score:
-        """The mean of one value for each subject; ``bounded`` if all lie within [0, 1]."""
+        """Take the mean of one value for each subject; ``bounded`` if all lie within [0, 1]."""
         mean = values.mean()
         return cls(
             mean, (values - mean) / len(values), n_effective=len(values) if bounded else None
@@ -79,11 +79,11 @@ class Score(float):
 
     @classmethod
     def undefined(cls, n_subjects: int) -> Score:
-        """NaN, for data that cannot be scored."""
+        """Make a score of NaN, for data that cannot be scored."""
         return cls(np.nan, np.full(n_subjects, np.nan))
 
     def minus(self, other: Score) -> Score:
-        """The difference to another score of the same subjects, weighted by the same G."""
+        """Subtract another score of the same subjects, weighted by the same G."""
         if len(self.independent) == len(other.independent):
             independent = self.independent - other.independent
         else:
@@ -96,7 +96,7 @@ class Score(float):
         return float(np.sqrt(np.sum(self.influence**2) + np.sum(self.independent**2)))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """A confidence interval.
+        """Compute a confidence interval.
 
         Normal for a score without bounds, such as a difference. For one within [0, 1] it is that
         of Wilson (1927) for a share of as many subjects as give the same standard error, so it

@@ -49,15 +49,15 @@ class StepFunction:
     scale: Scale = field(default="plain", kw_only=True)
 
     def at(self, t: ArrayLike) -> Floats:
-        """The value at ``t``, a jump at ``t`` included."""
+        """Return the value at ``t``, a jump at ``t`` included."""
         return self._after_jumps(np.searchsorted(self.times, _moments(t), side="right"))
 
     def before(self, t: ArrayLike) -> Floats:
-        """The value just before ``t``, a jump at ``t`` left out."""
+        """Return the value just before ``t``, a jump at ``t`` left out."""
         return self._after_jumps(np.searchsorted(self.times, _moments(t), side="left"))
 
     def standard_error(self, t: ArrayLike) -> Floats:
-        """The standard error of the value at ``t``; 0 before the first jump.
+        """Return the standard error of the value at ``t``; 0 before the first jump.
 
         Examples
         --------
@@ -75,7 +75,7 @@ class StepFunction:
     def interval(
         self, t: ArrayLike, level: float = 0.95, scale: Scale | None = None
     ) -> tuple[Floats, Floats]:
-        """The lower and upper end of a pointwise confidence interval of the value at ``t``.
+        """Compute the ends of a pointwise confidence interval of the value at ``t``.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class StepFunction:
 
 
 def _moments(t: ArrayLike) -> Floats:
-    """Times as numbers; a missing one would be taken for the latest."""
+    """Return times as numbers; a missing one would be taken for the latest."""
     times = read_numbers(t, "times")
     if np.isnan(times).any():
         raise DataError(
@@ -123,7 +123,7 @@ def _moments(t: ArrayLike) -> Floats:
 
 
 def _ends(value: Floats, reach: Floats, scale: Scale) -> tuple[Floats, Floats]:
-    """The ends of an interval that reaches from g(value) by reach * |g'(value)| on a scale g."""
+    """Return the ends of an interval around g(value), of reach * |g'(value)| on a scale g."""
     if scale == "plain":
         return value - reach, value + reach
     if scale == "cloglog":  # the complement's log-log

@@ -38,12 +38,12 @@ class Shape:
     head_dropout: float
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for a file."""
+        """Return plain values, for a file."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> "Shape":
-        """The shape that `as_dict` described; of an early file, one without the later parts."""
+        """Read the shape that `as_dict` described; an early file lacks the later parts."""
         early = {"token_bias": False, "proportional": 0.0}
         return cls(**{**early, **plain, "silent_rows": tuple(plain["silent_rows"])})
 
@@ -57,7 +57,7 @@ class Logits(NamedTuple):
 
 
 class Network(nn.Module):
-    """M members side by side; M = 1 is the paper's network."""
+    """M members side by side; the paper has one."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -135,7 +135,7 @@ class Network(nn.Module):
         rows: Int[Tensor, "member subject token"],
         values: Float[Tensor, "member subject token"],
     ) -> Float[Tensor, "member subject cause interval"]:
-        """Logits of the causes alone, without the auxiliary tasks."""
+        """Compute the logits of the causes alone, without the auxiliary tasks."""
         shared = self.represent(rows, values)
         return self.causes(answer(self.cause_heads, shared, self.head_dropout))
 
@@ -144,14 +144,14 @@ class Network(nn.Module):
         rows: Int[Tensor, "member subject token"],
         values: Float[Tensor, "member subject token"],
     ) -> Float[Tensor, "member subject hidden"]:
-        """The shared representation, which every head reads."""
+        """Return the shared representation, which every head reads."""
         embedded = self.embedding(rows, values, self.token_dropout(rows))
         return self.representation(self.encoder(embedded), embedded)
 
     def hazards(
         self, rows: Int[Tensor, "subject token"], values: Float[Tensor, "subject token"]
     ) -> Float[Tensor, "member subject cause interval"]:
-        """Hazard of each cause, integrated over each interval (eq. 17), recalibrated.
+        """Compute the hazard of each cause, integrated over each interval (eq. 17), recalibrated.
 
         That is ``recalibration_factor`` times the hazard of the heads to the ``hazard_power``.
         """
@@ -162,7 +162,7 @@ class Network(nn.Module):
     def attention(
         self, rows: Int[Tensor, "subject token"], values: Float[Tensor, "subject token"]
     ) -> Float[Tensor, "subject layer head token token"]:
-        """Attention weights, averaged over members."""
+        """Compute attention weights, averaged over members."""
         tokens = self.embedding(*self._for_every_member(rows, values))
         n_subjects, n_tokens = rows.shape
         layers = [tokens.new_empty(n_subjects, 0, self.shape.n_heads, n_tokens, n_tokens)]

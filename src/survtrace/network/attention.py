@@ -33,7 +33,7 @@ class Attention(nn.Module):
         Float[Tensor, "member subject token width"],
         Float[Tensor, "member subject head token token"],
     ]:
-        """The same, with the attention weights themselves (each row sums to 1)."""
+        """Return the same, with the attention weights themselves (each row sums to 1)."""
         query, key, value = self._project(tokens)
         # NOTE[PAPER eq. 7]: scaled by 1/sqrt(width of a head), which the paper leaves out.
         scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
@@ -43,7 +43,7 @@ class Attention(nn.Module):
         return attended, weights.unflatten(0, tokens.shape[:2])
 
     def _project(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values, each (member * subject, head, token, width / head)."""
+        """Return queries, keys and values, each (member * subject, head, token, width / head)."""
         n_members, n_subjects, n_tokens, width = tokens.shape
         projected = self.query_key_value(tokens.flatten(1, 2)).view(
             n_members * n_subjects, n_tokens, 3, self.n_heads, width // self.n_heads

@@ -49,7 +49,7 @@ class EncoderLayer(nn.Module):
         Float[Tensor, "member subject token width"],
         Float[Tensor, "member subject head token token"],
     ]:
-        """The same, with the attention weights of this layer."""
+        """Return the same, with the attention weights of this layer."""
         attended, weights = self.attention.weighted(tokens)
         return self._combine(tokens, attended), weights
 

@@ -22,7 +22,7 @@ class Head(nn.Module):
 def answer(
     heads: Sequence[Head], representation: Float[Tensor, "member subject hidden"], dropout: Dropout
 ) -> Float[Tensor, "member head subject n_out"]:
-    """What each head says, in two products for all of them; they share what is dropped.
+    """Compute what each head says, in two products for all of them; they share what is dropped.
 
     A head with fewer outputs than another says 0 for those it lacks.
     """

@@ -46,7 +46,7 @@ def draw_bits(network: Network, n_subjects: int) -> DropoutBits:
 
 
 def flat_parameters(network: Network) -> Tensor:
-    """All parameters, (member, parameter): the tensor they are views of, or else a copy."""
+    """Return all parameters, (member, parameter): the tensor they are views of, or else a copy."""
     parameters, sizes = _parameters(network)
     first, n = parameters[0].detach(), sum(sizes)
     place = first.data_ptr()
@@ -59,7 +59,7 @@ def flat_parameters(network: Network) -> Tensor:
 
 
 def _parameters(network: Network) -> tuple[list[nn.Parameter], list[int]]:
-    """The parameters of a network, and how many numbers of each a member has.
+    """Return the parameters of a network, and how many numbers of each a member has.
 
     They are remembered: to walk through all modules takes as long as many a task.
     """

@@ -35,7 +35,7 @@ def plot_attention(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Attention of each covariate (row) to each other (column), as a heat map.
+    """Draw attention of each covariate (row) to each other (column), as a heat map.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def plot_importance(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Importance of each covariate with its interval, the most important on top.
+    """Draw the importance of each covariate with its interval, the most important on top.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def plot_partial_dependence(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Mean incidence at each value of a covariate: a line for numbers, points for categories.
+    """Draw the mean incidence at each value of a covariate: a line, or points for categories.
 
     A missing value (None or NaN) stands apart, at the right.
 

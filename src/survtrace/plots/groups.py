@@ -34,7 +34,7 @@ def plot_calibration(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Observed incidence in groups of rising predicted incidence; on the diagonal is right.
+    """Draw observed incidence in groups of rising predicted incidence; right is the diagonal.
 
     Called again on the same axes it adds a curve, in the next colour and with the next marker.
 
@@ -98,7 +98,7 @@ def plot_risk_groups(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Kaplan-Meier survival in groups of rising predicted risk, numbers at risk below.
+    """Draw Kaplan-Meier survival in groups of rising predicted risk, numbers at risk below.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def plot_at_risk(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """How many subjects are under observation over time; a tick below for each event.
+    """Draw how many subjects are under observation over time; a tick below for each event.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def plot_at_risk(
 
 
 def _write_numbers_at_risk(ax: Axes, members: dict[str, Outcome]) -> None:
-    """A row for each group below the axis: how many are under observation at each tick."""
+    """Return a row for each group below the axis: how many are under observation at each tick."""
     start, end = ax.get_xlim()
     ticks = [tick for tick in ax.get_xticks() if start <= tick <= end]
     below: dict[str, Any] = {

@@ -41,7 +41,7 @@ def plot_incidence(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Incidence of each cause, with a band: its interval, or two deviations between members.
+    """Draw each cause's incidence, with a band: its interval, or two deviations of members.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def plot_survival(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Survival of one subject by each method, with a band: an interval, or two deviations.
+    """Draw one subject's survival by each method, with a band: an interval, or two deviations.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def plot_stacked(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """All states of one subject over time: incidences stacked up, event-free on top.
+    """Draw all states of one subject over time: incidences stacked up, event-free on top.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def plot_scores_over_time(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """A score of each method at each time, such as the concordance or the Brier score.
+    """Draw a score of each method at each time, such as the concordance or the Brier score.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def plot_scores_over_time(
 
 
 def plot_history(history: pd.DataFrame, *, title: str = "", ax: Axes | None = None) -> Axes:
-    """Training and validation survival loss of every member, its best epoch marked.
+    """Draw training and validation survival loss of every member, its best epoch marked.
 
     The scale is that of the losses after the first epoch, which is far above the others. The
     legend is always drawn.
@@ -246,7 +246,7 @@ def plot_differences(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Difference of each method to a reference, with its interval; 0 is no difference.
+    """Draw the difference of each method to a reference, with its interval; 0 is none.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ def band_of(
     interval: Sequence[ArrayLike] | None,
     deviation: ArrayLike | None,
 ) -> Band | None:
-    """An interval, or else two deviations to each side, within 0 and 1; None if neither is known.
+    """Choose an interval, or else two deviations to each side, within 0 and 1, or None.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def band_of(
 def draw_curves(
     ax: Axes, times: ArrayLike, curves: ArrayLike, labels: Sequence[Any], band: Band | None
 ) -> None:
-    """Curves (curve, time), each in its own colour and dashes, and their bands."""
+    """Draw curves (curve, time), each in its own colour and dashes, and their bands."""
     times, curves = np.asarray(times), np.asarray(curves)
     for k, label in enumerate(labels):
         ax.plot(times, curves[k], lw=2, label=str(label), **line(k))
@@ -83,12 +83,12 @@ def cause_labels(causes: Iterable[Any]) -> list[str]:
 
 
 def side_by_side(n: int) -> NDArray[np.float64]:
-    """Offsets of n marks that share a place of width 1."""
+    """Return offsets of n marks that share a place of width 1."""
     return 0.6 * ((np.arange(n) + 0.5) / n - 0.5)
 
 
 def axes_or_new(ax: Axes | None, height: float = 4.8) -> Axes:
-    """The axes given, or new ones; without the frame's upper and right side."""
+    """Return the axes given, or new ones; without the frame's upper and right side."""
     if ax is None:
         plt = require("matplotlib.pyplot", "plots", "figures need")
         _, ax = plt.subplots(figsize=(6.4, height), layout="constrained")
@@ -97,12 +97,12 @@ def axes_or_new(ax: Axes | None, height: float = 4.8) -> Axes:
 
 
 def with_legend(ax: Axes, wanted: bool, **settings: Any) -> Axes:
-    """The axes, with a legend where one is wanted."""
+    """Return the axes, with a legend where one is wanted."""
     if wanted:
         ax.legend(frameon=False, handlelength=3, **settings)
     return ax
 
 
 def with_unit(name: str, unit: str) -> str:
-    """The name of an axis, and the unit if there is one."""
+    """Return the name of an axis, and the unit if there is one."""
     return f"{name} ({unit})" if unit else name

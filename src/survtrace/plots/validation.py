@@ -38,7 +38,7 @@ def plot_smooth_calibration(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Observed incidence as a smooth curve over the predicted, with its band.
+    """Draw observed incidence as a smooth curve over the predicted, with its band.
 
     On the diagonal predictions come true; above it, more happened than was predicted. Called again
     on the same axes it adds a curve, in the next colour and dashes.
@@ -113,7 +113,7 @@ def plot_decision_curve(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Net benefit of deciding by predictions, beside treating everybody and treating nobody.
+    """Draw the net benefit of deciding by predictions, of treating everybody, and nobody.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def plot_subgroups(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """A score in each subgroup with its interval, one below the other (a forest plot).
+    """Draw a score in each subgroup with its interval, one below the other (a forest plot).
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def plot_subgroups(
 def _rows_of_groups(
     groups: Sequence[tuple[str, str]],
 ) -> tuple[list[int], list[tuple[str, bool]]]:
-    """Where each group stands, and the text of each row with whether it is a heading."""
+    """Tell where each group stands, and the text of each row with whether it is a heading."""
     places, ticks, above = list[int](), list[tuple[str, bool]](), ""
     for covariate, level in groups:
         if covariate and covariate != above:
@@ -255,7 +255,7 @@ RATIOS = (0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 1, 1.2, 1.5, 2, 3, 5, 10, 3
 
 
 def _log_scale(ax: Axes, ends: ArrayLike) -> None:
-    """A log axis with ticks at plain numbers; an interval from 0 begins at the left end."""
+    """Make a log axis with ticks at plain numbers; an interval from 0 begins at the left end."""
     values = np.asarray(ends, dtype=np.float64)
     values = values[np.isfinite(values) & (values > 0)]
     least, most = (values.min(), values.max()) if len(values) else (0.5, 2.0)

@@ -168,7 +168,7 @@ def collect(
 
 
 def versions() -> dict[str, str]:
-    """Versions of what made the page."""
+    """Return versions of what made the page."""
     packages = {name: version(name) for name in ("survtrace", "torch")}
     return {**packages, "Python": platform.python_version()}
 
@@ -212,7 +212,7 @@ def _is_age(name: str) -> bool:
 
 
 def read_cohort(est: SurvTRACE, X: Any, y: Any) -> Subjects:
-    """A table in the estimator's columns, and its outcome in the estimator's causes."""
+    """Return a table in the estimator's columns, and its outcome in the estimator's causes."""
     X, outcome = read_scored(est, X, y)
     table = open_table(X)
     if len(table) == 0:

@@ -142,7 +142,7 @@ def describe(est: SurvTRACE, X: Any, outcome: Outcome) -> CohortSummary:
 
 
 def _enough_at_risk(outcome: Outcome) -> tuple[float | None, Outcome]:
-    """From when on an incidence can be told, None: from the start; and the rows from then on.
+    """Tell from when on an incidence can be told, None: from the start; and the rows from then on.
 
     An event while two of many were yet under observation would take half of them all.
     """

@@ -137,7 +137,7 @@ def _differences(summary: Summary) -> Image:
 
 
 def _scores(summary: Summary) -> Iterator[Image]:
-    """Brier score saved against Aalen-Johansen; without it, the score itself."""
+    """Compute the Brier score saved against Aalen-Johansen; without it, the score itself."""
     scores, names = summary.scores, summary.names
     tables = {
         cause: table.pivot(index="method", columns="time", values="value").loc[scores.methods]

@@ -13,7 +13,7 @@ NONE, SPACE, MINUS = "\N{EN DASH}", "\N{NO-BREAK SPACE}", "\N{MINUS SIGN}"
 
 
 def number(value: Any, digits: int = 4) -> str:
-    """A number as it is read in a table: whole where it is large, no thousands separator.
+    """Return a number as it is read in a table: whole where it is large, no thousands separator.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def interval(ends: Any, factor: float = 1.0, digits: int = 3) -> str:
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """A number with its sign, a real minus; zero has none.
+    """Return a number with its sign, a real minus; zero has none.
 
     Examples
     --------

@@ -54,7 +54,7 @@ def shared_subjects(est: SurvTRACE, first: Subjects, second: Subjects) -> int:
 
 
 def _fingerprints(est: SurvTRACE, X: Any, outcome: Outcome) -> pd.Series:
-    """A number for each subject, from its encoded covariates and its outcome."""
+    """Return a number for each subject, from its encoded covariates and its outcome."""
     encoded = est.encoding_.encode(open_table(X))
     parts = np.column_stack([encoded.rows, encoded.values, outcome.duration, outcome.event])
     return pd.util.hash_pandas_object(pd.DataFrame(parts), index=False)

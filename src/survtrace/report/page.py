@@ -95,7 +95,7 @@ def write_report(
 
 
 def render(summary: Summary, *, title: str | None = None) -> str:
-    """The page of a summary."""
+    """Render the page of a summary."""
     template = environment(summary.names).get_template("page.html")
     horizons = (summary.scores.horizon,)
     return template.render(
@@ -123,14 +123,14 @@ def render(summary: Summary, *, title: str | None = None) -> str:
 
 
 def _ends(table: pd.DataFrame, names: tuple[str, str, str] = ("value", "low", "high")) -> Any:
-    """The value and interval of the only row of a table; NaN if there is none."""
+    """Return the value and interval of the only row of a table; NaN if there is none."""
     if table.empty:
         return (np.nan, np.nan, np.nan)
     return tuple(table.iloc[0][list(names)].astype(float))
 
 
 def _pick(table: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
-    """The rows of a table with these values."""
+    """Return the rows of a table with these values."""
     keep = np.ones(len(table), dtype=bool)
     for name, value in wanted.items():
         keep &= (table[name] == value).to_numpy()
@@ -138,7 +138,7 @@ def _pick(table: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
 
 
 def _glance(summary: Summary) -> list[dict[str, Any]]:
-    """A row for each cause: the most important numbers, and how it compares."""
+    """Return a row for each cause: the most important numbers, and how it compares."""
     scores, rows = summary.scores, []
     for place in summary.cohort.events.itertuples():
         there = _pick(scores.table, method=OURS, cause=place.cause, horizon=scores.horizon)
@@ -214,7 +214,7 @@ def _differences(scores: Scores) -> list[dict[str, Any]]:
 
 
 def _calibration(summary: Summary) -> Iterator[dict[str, Any]]:
-    """Mean predicted beside observed incidence, for each cause and horizon."""
+    """Compute mean predicted beside observed incidence, for each cause and horizon."""
     scores = summary.scores
     for cause in summary.fit.causes:
         rows = []

@@ -179,7 +179,7 @@ def _forest(
 
 
 def _of_new_centre(validation: Validation, cause: Any, horizon: float, score: str) -> pd.DataFrame:
-    """Rows for the mean over centres and for a centre yet unseen."""
+    """Return rows for the mean over centres and for a centre yet unseen."""
     spread = _at(validation.spread[validation.spread["score"] == score], cause, horizon)
     rows = [
         {"column": "over centres", "group": name, "value": row.mean, "low": low, "high": high}

@@ -25,7 +25,7 @@ IN_GROUPS = {
 
 
 def spread_rows(validation: Validation) -> list[Any]:
-    """Rows over centres of the scores that are shown."""
+    """Return rows over centres of the scores that are shown."""
     return list(validation.spread[validation.spread["score"].isin(SUMMARISED)].itertuples())
 
 

@@ -180,7 +180,7 @@ def _write_tables(scores: pd.DataFrame, columns: Sequence[str], folder: Path) ->
 
 
 def _verdict(scores: pd.DataFrame, baseline: str) -> str:
-    """One sentence on SurvTRACE against a baseline, by integrated Brier score."""
+    """Return one sentence on SurvTRACE against a baseline, by integrated Brier score."""
     over_causes = scores.pivot_table("IBS", index="split", columns="method")
     changes = (over_causes["SurvTRACE"] - over_causes[baseline]).to_numpy()
     found = corrected_t_test(changes, test_fraction=0.3)

@@ -71,7 +71,7 @@ def paper_figures(folder: Path, scores_csv: Path | None = None, **settings: Any)
 
 
 def ablation_figure(scores: pd.DataFrame, test_fraction: float = 0.3) -> Figure:
-    """Concordance without each auxiliary task, as the difference to the full model.
+    """Draw concordance without each auxiliary task, as the difference to the full model.
 
     A panel for each data set, a place for each horizon. Splits differ by far more than methods
     do, so the paired difference is drawn: its mean over splits and its 95 % interval, corrected
@@ -132,7 +132,7 @@ def _against_full(by_split: pd.DataFrame, test_fraction: float) -> Iterator[list
 
 
 def attention_figure(est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame) -> Figure:
-    """Attention between covariates for two patients, mean over members, layers and heads.
+    """Draw attention between covariates for two patients, mean over members, layers and heads.
 
     The patients are those of `treated_alone`. Colours are centred on even attention, one over
     the number of covariates; both maps share a scale that reaches at least a quarter of it to
@@ -165,7 +165,7 @@ def attention_figure(est: SurvTRACE, X: pd.DataFrame, y: pd.DataFrame) -> Figure
 def patients_figure(
     est: SurvTRACE, cox: CoxPH, X: pd.DataFrame, y: pd.DataFrame, unit: str = ""
 ) -> Figure:
-    """Predicted survival of an uncensored and a censored patient, SurvTRACE beside CPH.
+    """Draw predicted survival of an uncensored and a censored patient, SurvTRACE beside CPH.
 
     The patients are those of `middle_patients`; a dotted line stands where the event or the
     censoring happened. The band is two standard deviations between members.
@@ -205,7 +205,7 @@ def patients_figure(
 
 
 def treated_alone(X: pd.DataFrame, y: pd.DataFrame) -> dict[str, int]:
-    """Rows of two patients of the paper's kind: hormone treatment alone, radiotherapy alone.
+    """Return rows of two patients of the paper's kind: hormone treatment alone, radiotherapy alone.
 
     Of those who had that treatment and no other, the one whose duration is nearest to their
     median; the first of equals. What the network says of them is not looked at.
@@ -227,7 +227,7 @@ def treated_alone(X: pd.DataFrame, y: pd.DataFrame) -> dict[str, int]:
 
 
 def middle_patients(y: pd.DataFrame) -> dict[str, int]:
-    """Rows of an uncensored and a censored patient, each the one of middle duration.
+    """Return rows of an uncensored and a censored patient, each the one of middle duration.
 
     Of all uncensored (censored) patients, the one whose duration is nearest to their median; the
     first of equals. What any method predicts for them is not looked at.
@@ -251,7 +251,7 @@ def _middle(duration: NDArray[np.float64], among: NDArray[np.bool_]) -> int:
 
 
 def _readable(name: str) -> str:
-    """A data set's or covariate's name in words."""
+    """Return a data set's or covariate's name in words."""
     return NAMES.get(name, name.replace("_", " "))
 
 

@@ -32,17 +32,17 @@ def survtrace(seed: int, **settings: Any) -> SurvTRACE:
 
 
 def without_seed(kind: type[Any], seed: int, **settings: Any) -> Any:
-    """A method that draws nothing at random."""
+    """Return a method that draws nothing at random."""
     return kind(**settings)
 
 
 def seeded(kind: type[Any], seed: int, **settings: Any) -> Any:
-    """A method that starts from the seed."""
+    """Return a method that starts from the seed."""
     return kind(random_state=seed, **settings)
 
 
 def cause_specific(kind: type[Any], seed: int, **settings: Any) -> Any:
-    """A method for one cause, fitted to each."""
+    """Return a method for one cause, fitted to each."""
     return baselines.CauseSpecific(kind, random_state=seed, **settings)
 
 

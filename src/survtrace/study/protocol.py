@@ -65,13 +65,13 @@ class Task:
     ties: Ties = "left-limit"
 
     def for_search(self) -> Task:
-        """The same cohort without its test rows: what was validation is scored instead."""
+        """Return the same cohort without its test rows: what was validation is scored instead."""
         nobody = np.array([], dtype=np.int64)
         splits = tuple(Split(split.train, nobody, split.val) for split in self.splits)
         return replace(self, name=self.name + VALIDATION, splits=splits)
 
     def times(self, split: Split) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The three horizons and the grid of the integrated Brier score.
+        """Return the three horizons and the grid of the integrated Brier score.
 
         Fixed by the split files of the single-event data; otherwise quantiles of the training
         rows' event times, whatever the cause: 25, 50, 75 % and 50 points from 5 to 95 %.
@@ -86,7 +86,7 @@ class Task:
 
 @cache
 def load_task(name: str) -> Task:
-    """A task by name: metabric, support, flchain, simulated, linear, or a table of `load_public`.
+    """Load a task: metabric, support, flchain, simulated, linear, or one of `load_public`.
 
     "seer:" and a path is a SEER export, treated as in the paper. "linear" is simulated without
     interactions, as Cox's regression assumes. ":val" behind a name hides test rows.
@@ -117,7 +117,7 @@ def load_task(name: str) -> Task:
 def random_splits(
     n_subjects: int, n_splits: int, seed: int = 0, test: float = 0.3, val: float = 0.1
 ) -> tuple[Split, ...]:
-    """Splits of a table of one's own: 30 % to report on, a tenth of the rest to choose by.
+    """Return splits of a table of one's own: 30 % to report on, a tenth of the rest to choose by.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def random_splits(
 
 
 def _shared(name: str, X: pd.DataFrame, y: pd.DataFrame) -> Task:
-    """A data set whose splits lie in a file, so that every method meets the same ones."""
+    """Return a data set whose splits lie in a file, so that every method meets the same ones."""
     paths = [folder / f"splits_{name}.npz" for folder in data_folders()]
     found = [path for path in paths if path.is_file()]
     if not found:

@@ -68,7 +68,7 @@ def search_settings(
 
 
 def combinations(space: Mapping[str, tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
-    """Every combination of the values.
+    """Return every combination of the values.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def combinations(space: Mapping[str, tuple[Any, ...]]) -> Iterator[dict[str, Any
 
 
 def _best(scores: pd.DataFrame) -> Choice:
-    """Settings of the candidate with the lowest mean score, for each method."""
+    """Return settings of the candidate with the lowest mean score, for each method."""
     means = scores.groupby("method", sort=False)["IBS"].mean()
     best: dict[str, tuple[float, dict[str, Any]]] = {}
     for candidate, mean in means.items():

@@ -15,7 +15,7 @@ SECONDS = ("fit_seconds", "predict_seconds")
 
 
 def summarise(scores: pd.DataFrame, seconds: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Mean and standard deviation over splits, and the rank of each method in each cell.
+    """Compute mean and standard deviation over splits, and the rank of each method in each cell.
 
     With the seconds of each job, also their means.
 
@@ -69,7 +69,7 @@ def compare_with(
 
 
 def as_markdown(summary: pd.DataFrame, columns: Sequence[str]) -> str:
-    """A table for each data set and cause; the best of each column in bold.
+    """Return a table for each data set and cause; the best of each column in bold.
 
     ``rank`` is the mean rank over the columns. Where the paper printed a number it stands beside.
     """
@@ -84,7 +84,7 @@ def as_markdown(summary: pd.DataFrame, columns: Sequence[str]) -> str:
 
 
 def as_latex(summary: pd.DataFrame, columns: Sequence[str]) -> str:
-    """The same tables as LaTeX tabulars."""
+    """Return the same tables as LaTeX tabulars."""
     parts = []
     for data, cause, group in _groups(summary):
         heads, rows = _columns(group, data, cause, columns, r"\textbf{{{}}}")
@@ -130,7 +130,7 @@ def _title(table: pd.DataFrame, data: str, cause: object) -> str:
 def _columns(
     group: pd.DataFrame, data: str, cause: object, columns: Sequence[str], bold: str
 ) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Heads of the columns, and each method with its cells."""
+    """Return heads of the columns, and each method with its cells."""
     rank = group[[f"{name} rank" for name in columns]].astype(float).mean(axis=1)
     methods = list(group["method"])
     of_paper = {name: [printed(data, cause, each, name) for each in methods] for name in columns}

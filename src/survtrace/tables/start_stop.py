@@ -318,7 +318,7 @@ def _is_missing(series: Any) -> NDArray[np.bool_]:
 
 
 def _censored_label(event: Any, outcome: Outcome) -> Any:
-    """The label that rows which go on get: one that means censored."""
+    """Return the label that rows which go on get: one that means censored."""
     if event.dtype == nw.Boolean:
         return False
     if outcome.censored:

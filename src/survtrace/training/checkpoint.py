@@ -118,7 +118,7 @@ def _digest(tensors: dict[str, torch.Tensor]) -> str:
 
 
 def _tensors(state: State) -> dict[str, torch.Tensor]:
-    """Every tensor of the state, by name."""
+    """Return every tensor of the state, by name."""
     stopping, average = state.stopping, state.average
     moments = state.optimiser.state[state.flat_parameters]
     return {

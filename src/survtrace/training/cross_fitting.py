@@ -135,7 +135,7 @@ def predict_folds(
 
 
 def mean_score(outcome: Outcome, questions: Sequence[Question], answers: Sequence[Array]) -> Score:
-    """Mean over causes, and landmarks, of the integrated Brier score.
+    """Compute the mean over causes, and landmarks, of the integrated Brier score.
 
     A subject may be asked about at several landmarks; its influences add up.
     """

@@ -48,7 +48,7 @@ class History:
             )
 
     def frame(self) -> pd.DataFrame:
-        """The history as a frame."""
+        """Return the history as a frame."""
         columns = ["epoch", "member", *PARTS, "validation_loss", "improved", "seconds"]
         return pd.DataFrame(self.records, columns=columns)
 

@@ -51,7 +51,7 @@ def count_events(
     n_causes: int,
     n_intervals: int,
 ) -> Float[Tensor, "*member cause interval"]:
-    """Weighted number of events of each cause in each interval.
+    """Compute weighted number of events of each cause in each interval.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def recalibration_factors(
     expected: Float[Tensor, "*member cause interval"],
     observed: Float[Tensor, "*member cause interval"],
 ) -> Float[Tensor, "*member cause interval"]:
-    """Factor on each hazard that maximises the likelihood: events observed over expected.
+    """Compute factor on each hazard that maximises the likelihood: events observed over expected.
 
     With hazards c h the likelihood is highest at c = observed / expected. Half an event is
     added to both, so that an interval without events does not get hazard 0.

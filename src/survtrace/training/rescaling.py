@@ -142,7 +142,7 @@ def _loss_and_gradient(
 
 
 def events_ratio(network: Network, subjects: Batch) -> float:
-    """Events of any cause, observed over expected; half of one is added to both."""
+    """Compute events of any cause, observed over expected; half of one is added to both."""
     counts = [
         each.sum() for each in _expected_and_observed(log_hazards(network, subjects), subjects)
     ]
@@ -167,7 +167,7 @@ def _expected_and_observed(log_hazard: Tensor, subjects: Batch) -> tuple[Tensor,
 
 
 def _lived(subjects: Batch, hazards: Tensor) -> Float[Tensor, "subject interval"]:
-    """How much of each interval of these hazards each subject lived through."""
+    """Compute how much of each interval of these hazards each subject lived through."""
     entry = subjects.entry_interval, subjects.entry_fraction
     end = subjects.interval, subjects.fraction
     return lived_through(*entry, *end, hazards.shape[-1]).to(hazards)

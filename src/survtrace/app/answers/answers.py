@@ -125,7 +125,7 @@ class Answers:
         return [answers[place] for place in range(len(questions))]
 
     def attention(self, subject: Mapping[str, Any]) -> Attention:
-        """Attention between the covariates of one subject."""
+        """Compute the attention between the covariates of one subject."""
         with keep_warnings() as kept:
             weights = self.est.attention(self.rows([subject]))
         return Attention(
@@ -231,7 +231,7 @@ class Answers:
         return [{**self.blank, **subject} for subject in subjects]
 
     def points(self, times: Sequence[float] | Array | None, n_subjects: int) -> Array:
-        """Times as an array, unless they are too many for so many subjects."""
+        """Read times as an array; refuse them if they are too many for so many subjects."""
         grid = self.est.time_grid_
         n_times = len(grid) if times is None else np.shape(times)[-1]
         self.limits.check(n_subjects, n_times, 1 + len(self.causes))
@@ -246,7 +246,7 @@ class Answers:
         return np.asarray(~((starts == 0) | (starts >= first) & (starts < end)))
 
     def _starts(self, after: float | Sequence[float], n_subjects: int) -> Array | None:
-        """Until when each subject is known to be event-free; None where that is 0 for all."""
+        """Tell until when each subject is known to be event-free; None where that is 0 for all."""
         first = float(self.est.time_grid_[0])
         if isinstance(after, float) and after == first == 0.0:
             return None

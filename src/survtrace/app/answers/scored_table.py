@@ -199,7 +199,7 @@ def _number(cell: str) -> float | None:
 
 
 def _now(table: Table, name: str) -> Array:
-    """The column of a table that has the time now of each subject."""
+    """Return the column of a table that has the time now of each subject."""
     if name not in table.names:
         raise DataError(
             f"after must name a column of the table; got {name!r}, which is none of "

@@ -185,7 +185,7 @@ def _rows_on_disk(
 ) -> Rows:
     if not table.is_dir() and table.suffix != ".parquet":
         raise SettingError(
-            f"--stream: fit reads a Parquet file or a folder of them in pieces; got {table.name}. "
+            f"--stream: fit reads a Parquet file or a folder of them in chunks; got {table.name}. "
             "Leave --stream out, or write the table as Parquet."
         )
     if hold_out is not None:

@@ -74,7 +74,7 @@ class Moment(NamedTuple):
 
 @either
 def head_places_from(first: int, z: HeadSizes) -> HeadPlaces:
-    """Where the vectors begin; there is room for whole vectors of features."""
+    """Tell where the vectors begin; there is room for whole vectors of features."""
     whole = padded(z.hidden) * N_LANES
     n_out = padded(z.n_causes * z.n_intervals + 2) * N_LANES
     most = padded(max(z.hidden, z.n_intervals)) * N_LANES
@@ -95,7 +95,7 @@ def head_places_from(first: int, z: HeadSizes) -> HeadPlaces:
 
 @either
 def n_outputs(head: int, z: HeadSizes) -> int:
-    """Outputs of a head."""
+    """Count the outputs of a head."""
     return z.n_intervals if head < z.n_causes else 1
 
 
@@ -391,7 +391,7 @@ def survival_loss_of(
 
 @part
 def exposure(until: Moment, j: int) -> Any:
-    """How much of interval j lies before a point in time."""
+    """Compute how much of interval j lies before a point in time."""
     if j < until.interval:
         return 1.0
     return np.float64(until.fraction) if j == until.interval else 0.0

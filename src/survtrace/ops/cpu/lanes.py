@@ -23,6 +23,8 @@ _N = 16  # a register of AVX-512; where registers are narrower LLVM splits a vec
 N_LANES: Any = np.int64(_N)
 NUMBERS = ir.VectorType(ir.FloatType(), _N)
 INTEGERS = ir.VectorType(ir.IntType(32), _N)
+LOG2_E = np.float32(np.log2(np.e))  # exp(x) = 2 ** (LOG2_E * x)
+SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 # Of f^5 .. f^0 in the polynomial for 2^f, f from -1/2 to 1/2; and of f^6 .. f^0.
 COEFFICIENTS = (
     0.0013276407262310386,
@@ -352,7 +354,7 @@ def _store(context: Any, builder: Any, kind: Any, array: Any, index: Any, number
 
 
 def _places(builder: Any, first: Any, stride: Any, n: int = _N) -> list[Any]:
-    """Indices from the first on, each a stride behind the one before."""
+    """Return indices from the first on, each a stride behind the one before."""
     places = [first]
     while len(places) < n:
         places.append(builder.add(places[-1], stride))

@@ -15,7 +15,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from survtrace.ops.cpu.compiling import either, part, piece
-from survtrace.ops.cpu.lanes import N_LANES, choose, every, exp2, larger, load, store
+from survtrace.ops.cpu.lanes import (
+    LOG2_E,
+    N_LANES,
+    SELU_ALPHA,
+    SELU_SCALE,
+    choose,
+    every,
+    exp2,
+    larger,
+    load,
+    store,
+)
 from survtrace.ops.cpu.products import (
     F32,
     ONE,
@@ -30,8 +41,7 @@ from survtrace.ops.cpu.products import (
     transpose_features,
 )
 
-SCALE, ALPHA = F32(1.0507009873554805), F32(1.6732632423543772)  # of SELU
-LOG2_E = F32(np.log2(np.e))
+SCALE, ALPHA = F32(SELU_SCALE), F32(SELU_ALPHA)
 # With more tokens than this the shares of attention, which grow with their square, are computed
 # again in backward: the cache has no room for them.
 MOST_KEPT = 32
@@ -101,7 +111,7 @@ class Scratch(NamedTuple):
 
 @either
 def weights_from(first: int, z: Sizes) -> Weights:
-    """Where the weights of a layer begin."""
+    """Tell where the weights of a layer begin."""
     width, hidden = z.width, z.hidden
     mix = first + width * 3 * width + 3 * width
     expand = mix + width * width + width
@@ -111,7 +121,7 @@ def weights_from(first: int, z: Sizes) -> Weights:
 
 @either
 def kept_from(first: int, z: Sizes) -> Kept:
-    """Where the sheets of a layer begin; a sheet has room for whole vectors of features."""
+    """Tell where the sheets of a layer begin; a sheet has room for whole vectors of features."""
     s = z.n_tokens * N_LANES
     n_shares = z.n_heads if z.n_tokens <= MOST_KEPT else 0
     shares = first + padded(3 * z.width) * s
@@ -124,7 +134,7 @@ def kept_from(first: int, z: Sizes) -> Kept:
 
 @either
 def sums_from(first: int, z: Sizes) -> Sums:
-    """Where the sums of a layer's gradient begin."""
+    """Tell where the sums of a layer's gradient begin."""
     row = padded(z.width)
     mix = first + 3 * z.width * row
     expand = mix + z.width * row
@@ -138,7 +148,7 @@ def sums_from(first: int, z: Sizes) -> Sums:
 
 @either
 def scratch_from(first: int, z: Sizes) -> Scratch:
-    """Where the sheets of backward begin."""
+    """Tell where the sheets of backward begin."""
     s, row = z.n_tokens * N_LANES, padded(z.width)
     d_inner = first + 3 * row * s
     d_attended = d_inner + padded(z.hidden) * s
@@ -278,7 +288,7 @@ def times_slope(work: Any, d: int, y: int, n: int) -> None:
 
 @part
 def _attend(work: Any, k: Kept, c: Scratch, z: Sizes) -> None:
-    """Each token's average of the values, by its attention."""
+    """Compute each token's average of the values, by its attention."""
     n_tokens, width, _, n_heads = z
     s, size = n_tokens * N_LANES, width // n_heads
     for head in range(n_heads):
@@ -307,7 +317,7 @@ def _attend(work: Any, k: Kept, c: Scratch, z: Sizes) -> None:
 
 @piece
 def _shares_of(head: int, k: Kept, c: Scratch, z: Sizes) -> int:
-    """Where the shares of attention of a head lie, (query token, key token)."""
+    """Tell where the shares of attention of a head lie, (query token, key token)."""
     if z.n_tokens <= MOST_KEPT:
         return k.shares + head * z.n_tokens * z.n_tokens * N_LANES
     return c.shares
@@ -315,7 +325,7 @@ def _shares_of(head: int, k: Kept, c: Scratch, z: Sizes) -> int:
 
 @part
 def _share(work: Any, q: int, out: int, z: Sizes) -> None:
-    """Attention of each token to every token, which sums to one.
+    """Compute attention of each token to every token, which sums to one.
 
     The largest score is taken off all of them first, so that no exponential overflows.
     """
@@ -355,7 +365,7 @@ def _share(work: Any, q: int, out: int, z: Sizes) -> None:
 
 @part
 def _attend_back(work: Any, k: Kept, c: Scratch, z: Sizes) -> None:
-    """Gradient by queries, keys and values."""
+    """Compute the gradient by queries, keys and values."""
     n_tokens, width, _, n_heads = z
     s, size = n_tokens * N_LANES, width // n_heads
     scale = every(F32(1 / np.sqrt(size)))

@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 
 from survtrace.ops.cpu.compiling import either, kernel, part
 from survtrace.ops.cpu.lanes import (
+    LOG2_E,
     N_LANES,
+    SELU_ALPHA,
+    SELU_SCALE,
     choose,
     every,
     exp2_exact,
@@ -34,10 +37,9 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Floats = NDArray[np.float32]
 BLOCK = 8  # subjects at a time: the weights serve all of them, and their tokens stay in the cache
-LOG2_E = F32(np.log2(np.e))
-SHIFT = F32(np.log(1.6732632423543772))  # of `portable.network.elu`, which explains the formula
+SHIFT = F32(np.log(SELU_ALPHA))  # of `portable.network.elu`, which explains the formula
 CENTRE = F32(SHIFT + np.exp(SHIFT))
-SCALE = F32(1.0507009873554805)
+SCALE = F32(SELU_SCALE)
 
 
 def _products(*, add: bool) -> Any:
@@ -184,7 +186,7 @@ def _padded(array: Floats) -> Floats:
 
 @either
 def places_of(z: Sizes) -> Places:
-    """Where the numbers of a block begin; vectors may be read beyond the last."""
+    """Tell where the numbers of a block begin; vectors may be read beyond the last."""
     n, row, n_queries = BLOCK * z.n_tokens, padded(z.width), padded(z.n_tokens)
     tokens = n * row
     attended = tokens + n * row

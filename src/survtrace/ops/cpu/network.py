@@ -80,7 +80,7 @@ class Places(NamedTuple):
 
 @either
 def places_of(n: Integers, z: Sizes, hz: HeadSizes) -> Places:
-    """Where the parts of a workspace begin."""
+    """Tell where the parts of a workspace begin."""
     s = n.n_tokens * N_LANES
     sheet = padded(n.width) * s
     value = 3 * sheet
@@ -95,7 +95,7 @@ def places_of(n: Integers, z: Sizes, hz: HeadSizes) -> Places:
 
 @either
 def sizes_of(n: Integers) -> Any:
-    """The sizes of layers, and those of representation and heads."""
+    """Return the sizes of layers, and those of representation and heads."""
     n_heads = n.n_causes + (2 if n.task == GRADIENT else 0)
     z = Sizes(n.n_tokens, n.width, n.hidden, n.attention_heads)
     return z, HeadSizes(

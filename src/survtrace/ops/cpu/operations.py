@@ -231,7 +231,7 @@ class _Work:
 
 
 def _workspaces(n_threads: int, size: int) -> Tensor:
-    """A row for each thread."""
+    """Make a row for each thread."""
     found: Tensor = getattr(_this_thread, "workspaces", NOTHING)
     if found.numel() < n_threads * size:
         found = _this_thread.workspaces = torch.empty(n_threads * size)

@@ -222,13 +222,13 @@ def heads_kernel(
 
 @triton.jit
 def exposure(interval, fraction, j):
-    """How much of interval j lies before a point in time."""
+    """Compute how much of interval j lies before a point in time."""
     return tl.where(j < interval, 1.0, tl.where(j == interval, fraction, 0.0))
 
 
 @triton.jit
 def softplus(x):
-    """The function log(1 + exp(x)) and its slope; no exponential of a positive number overflows."""
+    """Compute log(1 + exp(x)) and its slope; no exponential of a positive number overflows."""
     small = tl.exp(-tl.abs(x))
     slope = tl.where(x > 0, 1 / (1 + small), small / (1 + small))
     # Triton has no log1p; in log(1 + s) s / ((1 + s) - 1) the rounding of 1 + s cancels.

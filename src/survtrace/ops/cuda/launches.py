@@ -55,18 +55,18 @@ class Tile(NamedTuple):
 
 
 def packed_tile(n_tokens: int) -> Tile:
-    """Several subjects in a tile, without room between them."""
+    """Put several subjects in a tile, without room between them."""
     return Tile(64, n_tokens, 4)
 
 
 def tile_of_one(n_tokens: int) -> Tile:
-    """One subject in a tile: where it has numbers that are none, it spoils no other's."""
+    """Put one subject in a tile: where it has numbers that are none, it spoils no other's."""
     rows = max(16, triton.next_power_of_2(n_tokens))
     return Tile(rows, rows, max(1, rows // 32))
 
 
 def stored_dtype() -> torch.dtype:
-    """What training stores for products that round it to half precision anyway."""
+    """Choose the type in which training stores what products round to half precision anyway."""
     return torch.float16 if TRAINING == "half" else torch.float32
 
 

@@ -89,7 +89,7 @@ def load_biases(at, WIDTH: tl.constexpr, HIDDEN: tl.constexpr):
 def attention_forward(
     x, weights, biases, seen, WIDTH: tl.constexpr, HEADS: tl.constexpr, PRECISION: tl.constexpr
 ):
-    """Queries, keys, values, what they attend to, and SELU of its mixture and the tokens."""
+    """Return queries, keys, values, what they attend to, and SELU of its mixture and the tokens."""
     SIZE: tl.constexpr = WIDTH // HEADS
     w_query, w_key, w_value, w_mix, _, _ = weights
     b_query, b_key, b_value, b_mix, _, _ = biases
@@ -108,7 +108,7 @@ def attention_forward(
 
 @triton.jit
 def attention_shares(query, key, of_head, seen, SIZE: tl.constexpr, PRECISION: tl.constexpr):
-    """Attention of one head, (row, row).
+    """Compute attention of one head, (row, row).
 
     A tensor core multiplies whole tiles, which hold all heads and maybe several subjects: the
     features of other heads are set to zero, the scores between subjects to "never".
@@ -130,7 +130,7 @@ def attention_backward(
     HEADS: tl.constexpr,
     PRECISION: tl.constexpr,
 ):
-    """Gradient by queries, keys and values."""
+    """Compute the gradient by queries, keys and values."""
     SIZE: tl.constexpr = WIDTH // HEADS
     d_query, d_key, d_value = tl.zeros_like(query), tl.zeros_like(query), tl.zeros_like(query)
     for head in tl.static_range(HEADS):
@@ -186,5 +186,5 @@ def selu(x):
 
 @triton.jit
 def selu_slope(y):
-    """The slope of SELU, read from its output: below zero y = LOW exp(x) - LOW."""
+    """Return the slope of SELU, read from its output: below zero y = LOW exp(x) - LOW."""
     return tl.where(y > 0, SCALE, y + LOW)

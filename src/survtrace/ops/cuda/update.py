@@ -85,7 +85,7 @@ def update_kernel(
     N_SUMS: tl.constexpr,
     SIZE: tl.constexpr,
 ):
-    """Some parameters of a member: clip, AdamW, running average."""
+    """Update some parameters of a member: clip, AdamW, running average."""
     member, position = tl.program_id(0), tl.program_id(1) * SIZE + tl.arange(0, SIZE)
     valid, index = position < n, member * n + position
     # All that is far away is asked for before anything is waited for.

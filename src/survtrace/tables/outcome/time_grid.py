@@ -90,7 +90,7 @@ def quantile_cuts(outcome: Outcome, n_intervals: int) -> NDArray[np.float64]:
 
 
 def follow_ups_in(outcome: Outcome, span: float) -> float:
-    """How many times the follow-up of one subject fits into the grid; 1 where all enter at 0.
+    """Count how many times the follow-up of one subject fits into the grid; 1 where all enter at 0.
 
     With age as the clock, hazards change over fifty years of which a subject is seen for ten: four
     intervals over all of them would be far too coarse for the ten that one asks about. The

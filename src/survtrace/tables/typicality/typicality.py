@@ -240,7 +240,7 @@ def _measures(read: Scores, residuals: Array, surprise: Array) -> Measures:
 
 
 def _levels(reference: Array, measures: Measures) -> Array:
-    """Minus the log share that reaches each measure, shape (measure, subject)."""
+    """Compute minus the log share that reaches each measure, shape (measure, subject)."""
     pairs = zip(reference, measures, strict=True)
     return np.array([minus_log_share(knots, measure) for knots, measure in pairs])
 
@@ -251,6 +251,6 @@ def _first_largest(values: Array) -> int:
 
 
 def _joined(reference: Array, measures: Measures) -> Array:
-    """The most unusual of the measures, each by its own distribution."""
+    """Return the most unusual of the measures, each by its own distribution."""
     joined: Array = _levels(reference, measures).max(axis=0)
     return joined

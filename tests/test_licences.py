@@ -59,4 +59,4 @@ def test_tests_of_a_file_stay_in_one_process_where_groups_are_asked_for(request)
     """A version of pytest of which pytest-xdist sees no groups makes every fixture twice."""
     if not getattr(request.config.option, "loadgroup", False):
         pytest.skip("tests run one after the other, or are handed out one by one")
-    assert request.node.nodeid.endswith("@test_supply.py")
+    assert request.node.nodeid.endswith("@test_licences.py")
