@@ -179,6 +179,27 @@ def test_each_score_is_tested_for_a_difference_between_the_groups_of_a_column(fo
     assert before["C"] > 0.01 > 1e-6 > after["C"]
 
 
+def test_scores_without_an_error_are_left_out_of_tests_and_spread():
+    """Predictions are equal in a hospital: so is the AUC, .5, whoever is drawn there."""
+
+    class KnowsTheHospital:
+        causes_ = ("relapse", "death")
+
+        def predict_cumulative_incidence(self, X, times):
+            share = X["hospital"].to_numpy()[:, None, None] / 20
+            return np.broadcast_to(share, (len(X), 2, len(times)))
+
+    large = X["hospital"] < 6
+    settings = {"horizons": [HORIZON], "centre": "hospital"}
+    found = validate(KnowsTheHospital(), X[large], Y[large], **settings)
+    spread = of(found.spread, cause="relapse").set_index("score")
+    assert (of(found.groups, score="AUC")["standard_error"] == 0).all()
+    assert spread.loc["AUC", "n_centres"] == 0
+    assert spread.loc["expected", "n_centres"] == 0
+    assert spread.loc["O/E", "n_centres"] == 5
+    assert np.isnan(of(found.differences, score="AUC")["p_value"]).all()
+
+
 def test_groups_may_be_given_as_values_and_centres_as_numbers():
     half = np.arange(600) % 2
     given = validate(EST, X[["x", "sex"]], Y, **SETTINGS, by={"half": half}, centre=half)

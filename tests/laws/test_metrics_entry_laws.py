@@ -23,12 +23,16 @@ from survtrace.metrics import (
     integrated_brier_score,
     kaplan_meier,
     nelson_aalen,
+    net_benefit,
+    net_benefit_difference,
+    observed_expected_ratio,
 )
 from survtrace.metrics.censoring import read_weights
 from survtrace.tables.outcome.outcome import Outcome
 
 often = settings(deadline=None, max_examples=80)
 NAMES = ["brier", "ibs", "auc", "paper", "cause specific", "antolini"]
+NAMES += ["observed", "mean", "O/E", "net benefit", "gain"]
 
 
 @st.composite
@@ -66,8 +70,30 @@ def score_of(name, y, estimate, **named):
         return found(auc_at, y, estimate, 1.5, cause=1, **named)
     if name == "antolini":
         return found(concordance_antolini, y, np.outer(estimate, [0.3, 0.5]), [0.5, 1.5], cause=1)
+    if name in ("observed", "mean", "O/E"):
+        # Half a tenth for those predicted 0, of whom alone no ratio could be told.
+        ratio = found(observed_expected_ratio, y, estimate / 3 + 0.05, 1.5, cause=1)
+        return {"observed": ratio.observed, "mean": ratio.expected, "O/E": ratio}[name]
+    if name == "net benefit":
+        return found(net_benefit, y, estimate / 2, 1.5, [0.2], cause=1).by_prediction[0]
+    if name == "gain":
+        other = np.abs(0.7 - estimate) / 2
+        return found(net_benefit_difference, y, estimate / 2, other, 1.5, [0.2], cause=1)[0]
     of = concordance_paper if name == "paper" else concordance_cause_specific
     return found(of, y, estimate, 2.0, cause=1, **named)
+
+
+def with_gaps(y, rng):
+    """Cut half of the rows in three and leave the middle out: these subjects come back."""
+    chosen = rng.random(len(y)) < 0.5
+    first, second = (y.entry + share * (y.duration - y.entry) for share in (0.25, 0.75))
+    entry = np.concatenate([np.where(chosen, second, y.entry), y.entry[chosen]])
+    duration = np.concatenate([y.duration, first[chosen]])
+    event = np.concatenate([y.event, np.zeros(chosen.sum(), dtype=int)])
+    subject = np.concatenate([np.arange(len(y)), np.flatnonzero(chosen)])
+    order = rng.permutation(len(entry))
+    columns = duration[order], event[order]
+    return Outcome(*columns, y.causes, entry=entry[order], id=subject[order]), subject[order]
 
 
 def cut(y, rng, n_cuts=15):
@@ -229,6 +255,36 @@ def test_cutting_rows_leaves_curves_unchanged(cohort):
         whole, parts = found(curve, y), found(curve, rows)
         np.testing.assert_array_equal(whole.times, parts.times)
         np.testing.assert_array_equal(whole.values, parts.values)
+
+
+@often
+@given(cohorts())
+def test_who_is_in_a_gap_is_not_at_risk(cohort):
+    y, _, rng = cohort
+    rows, _ = with_gaps(y, rng)
+    S, F = found(kaplan_meier, rows), found(aalen_johansen, rows)
+    free, incidence = 1.0, np.zeros(2)
+    for t in np.unique(rows.duration):
+        at_risk = max(((rows.entry < t) & (t <= rows.duration)).sum(), 1)
+        events = np.array([((rows.duration == t) & (rows.event == k)).sum() for k in (1, 2)])
+        incidence = incidence + free * events / at_risk
+        free *= 1 - events.sum() / at_risk
+        np.testing.assert_allclose([S.at(t), *F.at(t)], [free, *incidence], atol=1e-12)
+
+
+@often
+@given(cohorts())
+def test_nor_is_it_compared_with(cohort):
+    y, estimate, rng = cohort
+    rows, subject = with_gaps(y, rng)
+    values = estimate[subject]
+    i, j = pairs(rows)
+    t, event = rows.duration, rows.event
+    after = (t[i] < t[j]) | ((t[i] == t[j]) & (event[j] != 1))
+    weight = (event[i] == 1) & after & (rows.entry[j] < t[i]) & (subject[i] != subject[j])
+    ours = found(concordance_antolini, rows, values[:, None], [1e-9], cause=1)
+    expected = share(weight.astype(float), values[i], values[j])
+    assert ours == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
 @often

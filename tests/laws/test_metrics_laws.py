@@ -25,6 +25,9 @@ from survtrace.metrics import (
     integrated_brier_score,
     kaplan_meier,
     nelson_aalen,
+    net_benefit,
+    observed_expected_ratio,
+    scaled_brier_score,
 )
 from survtrace.metrics.censoring import read_weights
 from survtrace.metrics.pairs import pair_totals
@@ -340,6 +343,33 @@ def test_influences_are_the_derivative_by_a_subjects_multiplicity(cohort, name, 
         per_copy = whole.influence[0] * n / (len(rows) - 1)
         gained = float(more) - float(score(y.take(rows[:-1]), estimate[rows[:-1]]))
         assert gained == pytest.approx(per_copy, abs=2e-3 * max(abs(per_copy), 1 / k))
+
+
+REPEATED = {
+    "brier": lambda y, p: brier_score_at(y, p, 2.0, cause=1),
+    "ibs": lambda y, p: integrated_brier_score(y, np.outer(p, [0.4, 1]), [1.0, 2.0], cause=1),
+    "IPA": lambda y, p: scaled_brier_score(y, p, 2.0, cause=1),
+    "auc": lambda y, p: auc_at(y, p, 2.0, cause=1),
+    "paper": lambda y, p: concordance_paper(y, p, 2.0, cause=1),
+    "cause specific": lambda y, p: concordance_cause_specific(y, p, 2.0, cause=1),
+    "antolini": lambda y, p: concordance_antolini(y, np.outer(p, [0.4, 1]), [0.5, 2.0], cause=1),
+    "O/E": lambda y, p: observed_expected_ratio(y, p, 2.0, cause=1),
+    "net benefit": lambda y, p: net_benefit(y, p, 2.0, [0.3], cause=1).by_prediction[0],
+}
+
+
+@often
+@given(cohorts(), st.sampled_from(list(REPEATED)))
+def test_three_of_every_subject_have_the_same_score_and_a_third_of_its_variance(cohort, name):
+    y, estimate, rng = cohort
+    rows, predicted = np.repeat(np.arange(len(y)), 3), (estimate + 0.05) / 1.5
+    rng.shuffle(rows)
+    one, three = (
+        quietly(REPEATED[name], y.take(each), predicted[each]) for each in (np.arange(len(y)), rows)
+    )
+    assert three == pytest.approx(one, abs=1e-10, nan_ok=True)
+    error = one.standard_error / np.sqrt(3)
+    assert three.standard_error == pytest.approx(error, abs=1e-10, nan_ok=True)
 
 
 @often

@@ -1,5 +1,7 @@
 """Numbers at the ends of what a float holds: the laws of curves hold, or an error says why."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -82,6 +84,19 @@ def test_any_unit_of_time_gives_the_same_probabilities(tiny, unit):
     np.testing.assert_allclose(
         require_laws(other, X, times * unit), require_laws(est, X, times), atol=2e-4
     )
+
+
+def test_days_for_months_change_nothing_but_the_times(tiny):
+    (X, y), days, settings = table(90), 30.4375, {**tiny, "intervals": True}
+    by_day = y.assign(duration=y["duration"] * days)
+    est, other = (SurvTRACE(**settings).fit(X, each) for each in (y, by_day))
+    times = np.linspace(0, est.time_grid_[-1], 7)
+    require_same = partial(np.testing.assert_allclose, rtol=0, atol=1e-12)
+    require_same(require_laws(other, X, times * days), require_laws(est, X, times))
+    ends = other.predict_interval(X, times * days), est.predict_interval(X, times)
+    require_same(*map(np.array, ends))
+    require_same(other.predict_rmst(X, 5 * days) / days, est.predict_rmst(X, 5))
+    require_same(other.score(X, by_day), est.score(X, y))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from survtrace.errors import DataError
+from survtrace.errors import DataError, DataWarning
 from survtrace.metrics import (
     brier_score,
     brier_score_survival,
@@ -9,6 +9,7 @@ from survtrace.metrics import (
     integrated_brier_score_survival,
 )
 from survtrace.metrics.brier import integrated_brier_scores
+from survtrace.tables.outcome.outcome import Outcome
 
 Y = {"event": [1, 2, 1, 2], "duration": [1.0, 2.0, 3.0, 4.0]}
 TIMES = [1.5, 3.5]
@@ -105,3 +106,29 @@ def test_without_an_error_all_who_were_seen_speak_for_it():
     score = integrated_brier_score(y, right, [2.0, 3.5])
     assert score == 0
     assert score.interval() == (0.0, pytest.approx(1.959964**2 / (5 + 1.959964**2)))
+
+
+def entering_from_one():
+    """Subjects of whom the first twenty enter at 1, the others later."""
+    rng = np.random.default_rng(0)
+    entry = 1 + np.where(np.arange(60) < 20, 0, rng.integers(0, 3, 60) / 2)
+    return Outcome(entry + rng.exponential(3.0, 60), rng.integers(0, 2, 60), (1,), entry=entry)
+
+
+def test_before_the_first_entry_a_score_is_nan_and_an_integral_begins_later():
+    y, curves = entering_from_one(), np.tile([0.05, 0.2, 0.3], (60, 1))
+    with pytest.warns(DataWarning, match=r"at 1 of 3 times \(first: 0\.5\) nobody .* is NaN"):
+        found = brier_score(y, curves, [0.5, 2.0, 3.0])
+    later = brier_score(y, curves[:, 1:], [2.0, 3.0])
+    np.testing.assert_array_equal(found, [np.nan, *later])
+    with pytest.warns(DataWarning, match="nobody has entered .* the integral leaves them out"):
+        whole = integrated_brier_score(y, curves, [0.5, 2.0, 3.0])
+    assert whole == integrated_brier_score(y, curves[:, 1:], [2.0, 3.0])
+
+
+def test_times_in_any_order_are_refused_where_too_few_are_at_risk():
+    entry = np.repeat([0.0, 2.0], [3, 57])
+    y = Outcome(np.append([1.0, 1.5], np.full(58, 4.0)), np.ones(60, dtype=int), (1,), entry=entry)
+    for times in ([0.5, 3.0], [3.0, 0.5]):
+        with pytest.raises(DataError, match="at 1 there are 3, and the others enter later"):
+            brier_score(y, np.full((60, 2), 0.5), times)

@@ -198,3 +198,21 @@ def test_of_a_censoring_tied_with_an_event_the_event_comes_first():
     found, expected = (mean_incidence(each, predicted, 1.05) for each in (tied, later))
     assert found == pytest.approx(expected)
     np.testing.assert_allclose(found.influence, expected.influence, atol=1e-12)
+
+
+def test_a_group_that_stands_for_nobody_by_then_has_no_mean_prediction():
+    """The ten with the highest prediction enter at 0.5 and are all censored before 2."""
+    entry = np.repeat([0.0, 0.5], [30, 10])
+    duration = np.append(np.linspace(2.5, 6.0, 30), np.linspace(0.6, 1.5, 10))
+    y = Outcome(duration, np.repeat([1, 0], [30, 10]), (1,), entry=entry)
+    with pytest.warns(DataWarning, match="NaN in 1 of 2 groups"):
+        curve = calibration_curve(y, np.repeat([0.1, 0.5], [30, 10]), 2.0, groups=2)
+    np.testing.assert_allclose(curve.predicted, [0.1, np.nan])
+    np.testing.assert_array_equal(curve.observed, [0.0, np.nan])
+
+
+def test_times_before_the_first_entry_are_left_out_whatever_the_share_at_risk():
+    y = Outcome(np.linspace(2.0, 8.0, 40), np.ones(40, dtype=int), (1,), entry=np.ones(40))
+    curves = np.tile(kaplan_meier(y).at([0.5, 3.0, 4.0]), (40, 1))
+    with pytest.warns(DataWarning, match=r"first: 0\.5\), at which none of 40 subjects"):
+        assert kaplan_meier_calibration(y, curves, [0.5, 3.0, 4.0], min_at_risk=0) == 0

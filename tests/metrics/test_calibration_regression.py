@@ -171,6 +171,20 @@ def test_a_line_is_found_though_half_of_the_predictions_are_all_but_certain():
     assert float(found.slope) == pytest.approx(slope)
 
 
+@pytest.mark.parametrize(("few", "many"), [(1 - 1e-4, 1 - 1e-7), (1e-7, 1e-5)])
+def test_so_it_is_though_all_of_them_are(few, many):
+    """At the calibrated line the sum of squares is flat: steps from there led nowhere."""
+    events = np.concatenate([np.repeat([1, 0], [30, 70]), np.repeat([1, 0], [60, 40])])
+    y = {"event": events, "duration": np.where(events == 1, 1.0, 3.0)}
+    predicted = np.repeat([few, many], 100)
+    found = calibration_intercept_slope(y, predicted, 2.0)
+    slope = (cloglog(0.6) - cloglog(0.3)) / (cloglog(many) - cloglog(few))
+    assert float(found.slope) == pytest.approx(slope)
+    assert np.isfinite(found.intercept)
+    curve = smooth_calibration_curve(y, predicted, 2.0, at=[few, many])
+    np.testing.assert_allclose(curve.observed, [0.3, 0.6])
+
+
 def test_predictions_at_which_the_curve_is_wanted_may_be_fractions():
     y, truth = cohort(200, 8)
     wanted = [Fraction(1, 5), Fraction(1, 2)]

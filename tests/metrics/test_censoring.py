@@ -17,6 +17,7 @@ from survtrace.metrics import (
     d_calibration_incidence,
     integrated_brier_score,
     integrated_brier_score_survival,
+    mean_incidence,
 )
 from survtrace.metrics.censoring import UNRELATED, Part, read_weights
 from survtrace.tables.outcome.outcome import Outcome, read_outcome
@@ -377,3 +378,17 @@ def test_who_enters_after_nobody_was_left_has_next_to_no_chance_whoever_leaves_l
     later = [UNRELATED, UNRELATED / 2, UNRELATED / 2]
     np.testing.assert_allclose(chance.values, [1, 2 / 3, 0, *later], rtol=1e-12)
     assert chance.last_usable == np.nextafter(2.0, 0)
+
+
+def test_late_scores_are_nan_where_all_who_have_entered_were_censored():
+    """Weights come from others; those scored by them have a sum of 0 at 2."""
+    entry = np.tile([0.0, 0.5], 20)
+    others = Outcome(np.linspace(1.0, 6.0, 40), np.arange(40) % 2, (1,), entry=entry)
+    scored = Outcome(np.full(12, 1.5), np.zeros(12, dtype=int), (1,), entry=np.tile([0, 0.5], 6))
+    half, weights = np.full(12, 0.5), {"y_train": others}
+    with pytest.warns(DataWarning, match=r"at 1 of 1 times \(first: 2\) nobody .* is NaN"):
+        assert np.isnan(brier_score_at(scored, half, 2.0, **weights))
+    with pytest.warns(DataWarning, match="all who have were censored; the mean is NaN"):
+        assert np.isnan(mean_incidence(scored, half, 2.0, **weights))
+    with pytest.warns(DataWarning, match="all who have were censored; the test is NaN"):
+        assert np.isnan(d_calibration_incidence(scored, half, half, 2.0, **weights).p_value)

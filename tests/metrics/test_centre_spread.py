@@ -76,6 +76,11 @@ def test_centres_without_a_place_on_the_scale_are_left_out():
     assert found == centre_spread(VALUES, ERRORS, scale="log")
 
 
+def test_so_is_a_share_of_1_which_has_no_error():
+    found = centre_spread([0.7, 0.8, 1.0], [0.05, 0.05, 0.0], scale="logit")
+    assert found == centre_spread([0.7, 0.8], [0.05, 0.05], scale="logit")
+
+
 @pytest.mark.parametrize("n_centres", [0, 1])
 def test_one_centre_has_no_spread_to_tell(n_centres):
     found = centre_spread(VALUES[:n_centres], ERRORS[:n_centres])

@@ -34,6 +34,7 @@ from survtrace.tables.outcome.outcome import Outcome, require_same_subjects
 from survtrace.tables.outcome.pairing import read_scored
 
 Floats = NDArray[np.float64]
+ROUNDING = 1e-12  # of a standard error
 HERE = ["cause", "horizon"]
 INTERVAL = ["low", "high"]
 SCORE = ["score", "value", "standard_error", *INTERVAL, "note"]
@@ -314,8 +315,7 @@ def _differences(groups: pd.DataFrame) -> pd.DataFrame:
     """Test each score for a difference between the groups of a column."""
     rows = []
     for (column, cause, horizon, score), found in _by_score(groups, ["column"]):
-        known = found["value"], found["standard_error"]
-        tested = difference_test(*known, scale=SCALES[score])
+        tested = difference_test(*_with_error(found), scale=SCALES[score])
         rows.append((column, cause, horizon, score, *tested))
     return pd.DataFrame(rows, columns=COLUMNS["differences"])
 
@@ -324,7 +324,7 @@ def _spread(groups: pd.DataFrame, centre: str | None) -> pd.DataFrame:
     """Summarise each score over the centres."""
     rows = []
     for (cause, horizon, score), found in _by_score(groups[groups["column"] == centre], []):
-        summary = centre_spread(found["value"], found["standard_error"], scale=SCALES[score])
+        summary = centre_spread(*_with_error(found), scale=SCALES[score])
         rows.append({"cause": cause, "horizon": horizon, "score": score, **asdict(summary)})
     return pd.DataFrame(rows, columns=COLUMNS["spread"])
 
@@ -332,6 +332,16 @@ def _spread(groups: pd.DataFrame, centre: str | None) -> pd.DataFrame:
 def _by_score(groups: pd.DataFrame, first: list[str]) -> Iterator[tuple[Any, pd.DataFrame]]:
     comparable = groups[groups["score"].isin(list(SCALES))]
     yield from comparable.groupby([*first, *HERE, "score"], sort=False)
+
+
+def _with_error(found: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """Values and standard errors; NaN, to be left out, where no subject's part differs.
+
+    The AUC of equal predictions is .5 in every group, that of a perfect order 1: what another
+    sample would give cannot be told.
+    """
+    value, error = found["value"], found["standard_error"]
+    return value, error.where(error > ROUNDING)
 
 
 def _warn_of_strange_level(scores: pd.DataFrame) -> None:

@@ -2,7 +2,8 @@
 
 A batch is made of whole blocks of subjects. A subject alone gets the same answer, to the bit, as in
 a table: vector instructions round the odd rows at the end of a tensor differently, so that there
-must be none.
+must be none. (Where no kernel runs the network, torch's products of some odd sizes round by the
+place of a row all the same: such answers are equal to rounding.)
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ censoring survival a score is NaN, and an integral ends.
 
 Where subjects enter late, G is the chance to be under observation, those who enter after t have no
 weight at t, and weights are divided by their sum. The score is that of predictions from 0 on in
-the population that subjects entered from, as long as entry and censoring are independent.
+the population that subjects entered from, as long as entry and censoring are independent. Where
+weights sum to 0, as before the first entry, a score is NaN, and an integral leaves the time out.
 """
 
 from __future__ import annotations
@@ -20,7 +21,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.metrics.censoring import Part, Ties, Weights, read_weights, usable_times
+from survtrace.metrics.censoring import (
+    Part,
+    Ties,
+    Weights,
+    read_weights,
+    stood_for,
+    usable_times,
+)
 from survtrace.metrics.inputs import (
     Floats,
     pick_cause,
@@ -168,6 +176,11 @@ class _Scored(NamedTuple):
     def undefined(self) -> Score:
         return Score.undefined(len(self.weights.outcome))
 
+    def only_usable(self) -> _Scored:
+        """Leave out the times that cannot be scored."""
+        times, predicted = self.times[self.usable], self.predicted[:, self.usable]
+        return self._replace(times=times, predicted=predicted, usable=self.usable[self.usable])
+
     def errors(self) -> Iterator[tuple[float, Floats]]:
         """Return the weighted squared error of each subject, one time after the other.
 
@@ -208,23 +221,28 @@ def _read(
     hit = outcome.event == pick_cause(outcome, cause) if by_cause else outcome.event > 0
     values = read_probabilities(predicted, outcome, grid, name)
     weights = read_weights(y_train, outcome, ties)
-    weights.require_start(grid[-1], "a Brier score")
+    weights.require_start(grid.max(), "a Brier score")
     consequence = "the integral ends there" if integrated else "the score there is NaN"
     usable = usable_times(grid, outcome.duration, weights.censoring, consequence)
+    consequence = "the integral leaves them out" if integrated else "the score there is NaN"
+    usable = stood_for(grid, usable, weights, consequence)
     return _Scored(weights, hit, values if by_cause else 1 - values, grid, usable)
 
 
 def _pointwise(scored: _Scored) -> Floats:
-    return np.where(scored.usable, [base + each.mean() for base, each in scored.errors()], np.nan)
+    means = np.full(len(scored.times), np.nan)
+    means[scored.usable] = [base + each.mean() for base, each in scored.only_usable().errors()]
+    return means
 
 
 def _integral(scored: _Scored) -> Score:
-    times, predicted = scored.times[scored.usable], scored.predicted[:, scored.usable]
+    scored = scored.only_usable()
+    times = scored.times
     if len(times) < 2:
         return scored.undefined()
     steps = np.diff(times) / (times[-1] - times[0])
     shares = (np.append(steps, 0) + np.append(0, steps)) / 2
-    return _mean(scored._replace(times=times, predicted=predicted), shares)
+    return _mean(scored, shares)
 
 
 def _mean(scored: _Scored, shares: Floats) -> Score:

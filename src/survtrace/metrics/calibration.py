@@ -15,7 +15,7 @@ from scipy.integrate import trapezoid
 from scipy.stats import norm
 
 from survtrace.errors import DataError, DataWarning, warn
-from survtrace.metrics.censoring import Part, Weights, read_weights, usable_times
+from survtrace.metrics.censoring import Part, Weights, read_weights, stood_for, usable_times
 from survtrace.metrics.inputs import (
     Floats,
     pick_cause,
@@ -93,7 +93,9 @@ def calibration_curve(
     mean = np.bincount(group, weights=predicted) / size
     if outcome.entry is not None:
         weight = _weights(outcome, moment).by(moment)
-        mean = np.bincount(group, weights=weight * predicted) / np.bincount(group, weights=weight)
+        total = np.bincount(group, weights=weight)  # 0 where nobody is left to stand for them
+        weighted = np.bincount(group, weights=weight * predicted)
+        mean = np.divide(weighted, total, out=np.full(len(size), np.nan), where=total > 0)
     return CalibrationCurve(mean, observed, size, low, high)
 
 
@@ -122,7 +124,8 @@ def mean_incidence(y: Any, incidence: ArrayLike, time: float, *, y_train: Any = 
     if outcome.entry is None:
         return Score.of_mean(predicted, bounded=True)
     weights = _weights(outcome, moment, y_train)
-    if moment > weights.censoring.last_usable:
+    is_usable = np.array([moment <= weights.censoring.last_usable])
+    if not stood_for(np.array([moment]), is_usable, weights, "the mean is NaN").all():
         return Score.undefined(len(outcome))
     weight = weights.by(moment)
     weight /= weight.sum()
@@ -233,6 +236,8 @@ def _enough_at_risk(outcome: Outcome, times: Floats, min_at_risk: float) -> NDAr
         later = 1 - np.searchsorted(np.sort(outcome.entry), times) / len(outcome)
         followed = followed - later
     enough = followed >= min_at_risk
+    if outcome.entry is not None:  # before the first entry there is nobody to average over
+        enough &= followed > 0
     if enough.sum() < 2:
         raise DataError(
             f"at least two times must have a share of {min_at_risk:g} of the subjects under "
@@ -240,10 +245,11 @@ def _enough_at_risk(outcome: Outcome, times: Floats, min_at_risk: float) -> NDAr
             "min_at_risk."
         )
     if not enough.all():
+        few = f"fewer than {min_at_risk:.0%}" if min_at_risk > 0 else "none"
         warn(
             f"{(~enough).sum()} of {len(times)} times are left out (first: "
-            f"{times[~enough][0]:g}), at which fewer than {min_at_risk:.0%} of {len(outcome)} "
-            "subjects are under observation.",
+            f"{times[~enough][0]:g}), at which {few} of {len(outcome)} subjects are under "
+            "observation.",
             DataWarning,
         )
     return np.asarray(enough)

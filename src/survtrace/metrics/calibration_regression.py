@@ -258,8 +258,22 @@ def _regress(
     Newton's alone, as in geese, swing for hundreds of steps in 2 % of small cohorts.) The
     influences' cross-product is the robust (sandwich) covariance. None if there is no finite
     solution.
+
+    Where nearly all predictions are all but 0 or 1 the sum of squares is flat at the calibrated
+    line, and steps from there lead nowhere. Then they begin anew from where everybody has the mean.
     """
-    coefficients = start
+    found = _descend(response, design, offset, start)
+    if found is None and 0 < response.mean() < 1:
+        level = _cloglog(response.mean()) - offset
+        flat = np.linalg.lstsq(design, level, rcond=None)[0]
+        found = _descend(response, design, offset, np.asarray(flat, dtype=np.float64))
+    return found
+
+
+def _descend(
+    response: Floats, design: Floats, offset: Floats, coefficients: Floats
+) -> tuple[Floats, Floats] | None:
+    """What `_regress` finds from these coefficients."""
 
     def residual(at: Floats) -> Floats:
         return np.asarray(response - _probability(offset + design @ at))

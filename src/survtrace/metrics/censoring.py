@@ -421,6 +421,27 @@ def usable_times(
     return usable
 
 
+def stood_for(
+    times: Floats, usable: NDArray[np.bool_], weights: Weights, consequence: str
+) -> NDArray[np.bool_]:
+    """Mark the usable times at which the weights of late entries have a sum to be divided by.
+
+    Warn once, with counts, if there are others.
+    """
+    if weights.outcome.entry is None:
+        return usable
+    stands, first = usable.copy(), weights.censoring.times[0]
+    stands[usable] = [t >= first and weights.by(t).sum() > 0 for t in times[usable]]
+    lost = usable & ~stands
+    if lost.any():
+        warn(
+            f"at {lost.sum()} of {len(times)} times (first: {times[lost][0]:g}) nobody has entered "
+            f"yet, or all who have were censored; {consequence}. Choose other times.",
+            DataWarning,
+        )
+    return stands
+
+
 def _warn(censoring: CensoringSurvival, what: str) -> None:
     warn(
         f"the censoring survival is below {censoring.floor:g} or unknown after time "

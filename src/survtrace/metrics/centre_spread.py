@@ -208,7 +208,10 @@ def _on_scale(values: ArrayLike, errors: ArrayLike, scale: Scale) -> tuple[Float
             f"values and errors must be flat and of the same length; got shapes {value.shape} and "
             f"{error.shape}. Pass one of each for every centre."
         )
-    no_error = error < SMALLEST_ERROR  # its weight would be infinite
+    inside = (value > 0) if scale != "identity" else np.isfinite(value)
+    if scale == "logit":
+        inside &= value < 1
+    no_error = inside & (error < SMALLEST_ERROR)  # its weight would be infinite
     if no_error.any():
         raise DataError(
             f"errors must be above 0, or NaN where a centre has none; {no_error.sum()} of "
@@ -224,9 +227,6 @@ def _on_scale(values: ArrayLike, errors: ArrayLike, scale: Scale) -> tuple[Float
                 f"{numbers.size} do not (first: entry {first}, {numbers[first]:g}). Leave such a "
                 "centre out."
             )
-    inside = (value > 0) if scale != "identity" else np.isfinite(value)
-    if scale == "logit":
-        inside &= value < 1
     good = inside & np.isfinite(value) & (error > 0) & np.isfinite(error)
     value, error = value[good], error[good]
     if scale == "log":

@@ -15,7 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2, f
 
 from survtrace.errors import DataError, row_name
-from survtrace.metrics.censoring import Part, Ties, Weights, read_weights, usable_times
+from survtrace.metrics.censoring import (
+    Part,
+    Ties,
+    Weights,
+    read_weights,
+    stood_for,
+    usable_times,
+)
 from survtrace.metrics.inputs import (
     TOLERANCE,
     Floats,
@@ -186,7 +193,8 @@ def d_calibration_incidence(
     at_horizon = read_probability(incidence_at_horizon, outcome, "incidence_at_horizon")
     weights = read_weights(y_train, outcome, ties)
     weights.require_start(horizon, "the test of an incidence")
-    if not usable_times(grid, outcome.duration, weights.censoring, "the test is NaN").all():
+    usable = usable_times(grid, outcome.duration, weights.censoring, "the test is NaN")
+    if not stood_for(grid, usable, weights, "the test is NaN").all():
         return DCalibration(np.nan, np.nan, np.full(bins, np.nan), 0)
     weight, hit = weights.by(horizon)[:, np.newaxis], hit & (outcome.duration <= horizon)
     if outcome.entry is not None:
