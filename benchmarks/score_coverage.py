@@ -64,7 +64,7 @@ def target(n: int) -> dict[str, float]:
     return {
         name: float(score)
         for name, score in scores(
-            read_outcome({"event": cause, "duration": np.ceil(first)}), hazards, {}
+            read_outcome({"event": cause, "duration": np.ceil(first)}, causes=(1, 2)), hazards, {}
         ).items()
     }
 
@@ -85,7 +85,8 @@ def recorded(n: int, unit: int, last: float, rounding: str, rng: Any) -> tuple[O
     first_unit, censoring_unit = np.ceil(first / unit) * unit, np.ceil(censoring / unit) * unit
     seen = first_unit <= censoring_unit if rounding == "dates" else first <= censoring
     duration = np.minimum(first_unit, censoring_unit)
-    return read_outcome({"event": np.where(seen, cause, 0), "duration": duration}), hazards
+    event = np.where(seen, cause, 0)
+    return read_outcome({"event": event, "duration": duration}, causes=(1, 2)), hazards
 
 
 def cell(
