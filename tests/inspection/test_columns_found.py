@@ -134,6 +134,32 @@ def test_what_cannot_be_known_is_asked(values, reason):
         assert "SurvTRACE(columns=" in str(caught.value)
 
 
+MIXED = [*NUMBERS[:80].astype(str), *(f"word {i}" for i in range(40))]
+
+
+@pytest.mark.parametrize(
+    ("values", "known", "fields", "options"),
+    [
+        (["1,234", "5,678"] * 60, {}, ["decimal", "categorical", "ignore"], "--decimal"),
+        (MIXED, {}, ["numerical", "categorical", "ignore"], "--categorical 'a' or --drop 'a'"),
+        (["90 mg/dl", "5 mmol/l"] * 60, {}, ["categorical", "ignore"], "--drop 'a'"),
+        (["f", "m"] * 60, {"levels": ["f"]}, ["levels", "ignore"], "--drop 'a'"),
+    ],
+    ids=["decimals", "numbers and texts", "units", "levels"],
+)
+def test_every_way_out_that_is_named_settles_the_question(values, known, fields, options):
+    plan = plan_columns(open_table({"a": values, "age": NUMBERS}), columns={"a": known})
+    with pytest.raises(DataError, match=r"columns=\{'a'") as caught:
+        plan.require_answers()
+    assert f"Say {options}" in caught.value.in_command
+    for field in ("decimal", "levels", "numerical", "categorical", "ignore"):
+        assert (f'"{field}"' in str(caught.value)) == (field in fields)
+        entry = {"decimal": ",", "levels": ["f", "m"]}.get(field, "")
+        entry = {field: entry} if entry else {**known, "kind": field}
+        if field in fields:
+            assert found(values, columns={"a": entry}).use != "question"
+
+
 def test_the_dictionary_answers():
     answers = {"a": {"decimal": ","}}
     assert found(["1,234", "5,678"] * 60, columns=answers).covariate.decimal == ","
@@ -197,6 +223,8 @@ def test_levels_of_the_dictionary_are_the_only_ones():
         ["1a", "1b", "2"] * 40,
         ["40-49", "50-59", "80+"] * 40,
         ["0", "1", "2", "3 or more"] * 30,
+        ["+", "-"] * 60,
+        ["++", "+", "\u2013"] * 40,
     ],
 )
 def test_codes_and_categories_stay_as_they_are(values):
@@ -204,6 +232,24 @@ def test_codes_and_categories_stay_as_they_are(values):
     assert finding.use == "categorical"
     assert not finding.warnings
     assert not finding.markers
+
+
+@pytest.mark.parametrize("name", ["patient_id", "MRN", "patient", "siteID"])
+def test_numbers_that_name_patients_of_several_rows_are_pointed_out(name):
+    """They are no identifier of rows; as numbers, nothing would say that rows belong together."""
+    finding = found(np.repeat(RNG.permutation(10**4)[: N // 4], 4), name)
+    assert finding.use == "numerical"
+    assert "named like an identifier, but used as a number: if it names patients" in str(finding)
+
+
+@pytest.mark.parametrize("name", ["patient_age", "number of nodes", "covid", "grid", "a"])
+def test_other_whole_numbers_are_used_without_a_remark(name):
+    assert not found(RNG.integers(0, 90, N), name).warnings
+
+
+@pytest.mark.parametrize("values", [[0, 1] * 60, NUMBERS])
+def test_a_flag_and_measurements_are_no_identifier_whatever_their_name(values):
+    assert not found(values, "ID").warnings
 
 
 def test_many_levels_are_kept_with_a_warning():

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from survtrace.errors import Answer
+from survtrace.errors import Answer, Words
 from survtrace.inspection.dictionary import Entry
 from survtrace.inspection.distinct import rows
 from survtrace.tables.covariates.covariate import Covariate, Kind
@@ -31,6 +31,7 @@ class Finding:
     warnings: tuple[str, ...] = ()
     sentinels: Mapping[str, int] = field(default_factory=dict)  # such as 999, far off: rows
     answers: tuple[Answer, ...] = ()  # to a question: the options that settle it
+    settled_by: Words | None = None  # to a question: the fields of the dictionary that settle it
     covariate: Covariate | None = None  # None if the column is not used
     by_user: bool = False  # the user has decided what to do with it: nothing to report
 

@@ -16,11 +16,18 @@ from survtrace.inspection.finding import Finding, covariate_of
 from survtrace.inspection.texts import (
     N_IDENTIFIER,
     is_named_like_a_code,
+    is_named_like_a_key,
     is_named_like_an_identifier,
 )
 from survtrace.tables.covariates.columns import numbers
 from survtrace.tables.covariates.covariate import Covariate
 from survtrace.tables.covariates.missing import SENTINELS, is_plain_number
+
+KEY = (
+    "named like an identifier, but used as a number: if it names patients with several rows, each "
+    "row counts as a patient of its own; keep one row of each, or name it as id and give each row "
+    "its entry. If it names places, name it as categorical"
+)
 
 
 def inspect_numbers(series: nw.Series[Any], entry: Entry, missing: tuple[str, ...]) -> Finding:
@@ -70,9 +77,11 @@ def inspect_numbers(series: nw.Series[Any], entry: Entry, missing: tuple[str, ..
     n_outside, warnings = int(((values < low) | (values > high)).sum()), []
     if n_outside:
         warnings.append(f"{rows(n_outside)} outside {low:g} to {high:g}")
-    named_code = not finding.by_user and is_named_like_a_code(finding.name)
-    if named_code and len(values) and are_whole(values):
+    is_whole = not finding.by_user and len(values) > 0 and are_whole(values)
+    if is_whole and is_named_like_a_code(finding.name):
         warnings.append("numbers that seem to be codes: if so, name it as categorical")
+    elif is_whole and is_named_like_a_key(finding.name) and values.max() - values.min() > 1:
+        warnings.append(KEY)
     return replace(finding, warnings=tuple(warnings), sentinels=find_sentinels(values))
 
 

@@ -34,13 +34,10 @@ OVERRULE_IN_COMMAND = (
     "To overrule it, name the column: --use COLUMN, --categorical COLUMN, --drop COLUMN, or write "
     "it in a dictionary for --columns, which survtrace check --write drafts."
 )
-SETTLE = (
-    'Write SurvTRACE(columns={{{name}: {{...}}}}) with "decimal": "," (or "."), '
-    '"kind": "categorical", "numerical" or "ignore".'
-)
+SETTLE = "Write SurvTRACE(columns={{{name!r}: {{...}}}}) with {fields}."
 SETTLE_IN_COMMAND = (
-    "Say --decimal , (or .), --use or --drop {name}, or write it in a dictionary for "
-    "--columns, which `survtrace check TABLE --write dictionary.csv` drafts."
+    "Say {options}, or write it in a dictionary for --columns, which `survtrace check TABLE "
+    "--write dictionary.csv` drafts."
 )
 ENTRY = "named like the begin of a row; if it is, it belongs in y, as entry"
 
@@ -66,10 +63,8 @@ class Plan:
         open_questions = [found for found in self.findings if found.use == "question"]
         if open_questions:
             raise DataError(
-                "\n".join(_question(found, SETTLE) for found in open_questions),
-                in_command="\n".join(
-                    _question(found, SETTLE_IN_COMMAND) for found in open_questions
-                ),
+                "\n".join(_question(found) for found in open_questions),
+                in_command="\n".join(_question(each, in_command=True) for each in open_questions),
                 answers=self.answers,
             )
         if not self.covariates:
@@ -252,7 +247,11 @@ def _idle(table: nw.DataFrame[Any], covariate: Covariate, seen: dict[bytes, str]
     return "" if other == covariate.name else f"a copy of {other!r}"
 
 
-def _question(found: Finding, way_out: str) -> str:
-    if found.read_as == "dates":
+def _question(found: Finding, *, in_command: bool = False) -> str:
+    if found.settled_by is None:
         return found.reason
-    return f"column {found.name!r}: {found.reason}. {way_out.format(name=repr(found.name))}"
+    name, fields = found.name, found.settled_by
+    way_out = SETTLE.format(name=name, fields=fields)
+    if in_command:
+        way_out = SETTLE_IN_COMMAND.format(options=fields.in_command.replace("COLUMN", repr(name)))
+    return f"column {name!r}: {found.reason}. {way_out}"

@@ -38,6 +38,12 @@ _NAMED_ID = re.compile(
     r"patientnr|casenr|studienr|barcode|sample)(?:[^a-z]|$)",
     re.IGNORECASE,
 )
+# Named so, numbers are a name and no measurement, also where it occurs in several rows.
+_NAMED_KEY = re.compile(
+    r"(?:.*[^a-z])?(?:ids?|mrn|ssn|pid|uid)|"
+    r"(?:patient|subject|participant|person|fall)s?(?:[^a-z]*(?:nr|no|num|number|nummer|key))?",
+    re.IGNORECASE,
+)
 _NAMED_CODE = re.compile(
     r"(?:^|[^a-z])(?:\w*code|zip|plz|postleitzahl|icd\d*|ops)(?:[^a-z]|$)", re.I
 )
@@ -74,6 +80,17 @@ def is_named_like_an_identifier(name: str) -> bool:
     [True, True, False, False]
     """
     return _NAMED_ID.search(_spaced(name)) is not None
+
+
+def is_named_like_a_key(name: str) -> bool:
+    """Check whether a column is named like what tells patients, or places, from each other.
+
+    Examples
+    --------
+    >>> [is_named_like_a_key(name) for name in ("patient_id", "MRN", "siteID", "patient age")]
+    [True, True, True, False]
+    """
+    return _NAMED_KEY.fullmatch(_spaced(name).strip()) is not None
 
 
 def _spaced(name: str) -> str:

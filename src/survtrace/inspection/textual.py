@@ -9,7 +9,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from survtrace.errors import Answer
+from survtrace.errors import Answer, Words
 from survtrace.inspection.dictionary import Entry
 from survtrace.inspection.distinct import Texts, lower, present_texts, rows
 from survtrace.inspection.finding import Finding, answer_to_drop, covariate_of
@@ -30,6 +30,20 @@ from survtrace.tables.covariates.units import same_unit
 from survtrace.tables.files.formats import DECIMALS
 
 N_CODES = 20  # whole numbers in text, if not more distinct ones, are codes
+# What settles a question: fields of the dictionary, and options of the command.
+BY_DECIMAL = Words(
+    '"decimal": "," (or "."), or "kind": "categorical" or "ignore"',
+    in_command="--decimal , (or .), --categorical COLUMN or --drop COLUMN",
+)
+BY_KIND = Words(
+    '"kind": "numerical" (its texts are then missing), "categorical" or "ignore"',
+    in_command="--categorical COLUMN or --drop COLUMN",
+)
+BY_LEAVING_OUT = Words(
+    '"kind": "ignore", or "categorical"', in_command="--drop COLUMN or --categorical COLUMN"
+)
+BY_LEVELS = Words('"levels": all of them, or "kind": "ignore"', in_command="--drop COLUMN")
+SIGNS = ("-", "--", "---", "\u2013", "\u2014")
 MOST_UNREADABLE = 10  # distinct texts among numbers that are taken for missing
 
 
@@ -38,7 +52,10 @@ def inspect_texts(
 ) -> Finding:
     """Find out what a column of texts holds: dates, numbers, free text, identifiers or levels."""
     usual = MARKERS if kind == "numerical" else [m for m in MARKERS if m not in LEVELS]
-    texts = present_texts(series, missing, [m for m in usual if m not in lower(entry.levels)])
+    usual = [mark for mark in usual if mark not in lower(entry.levels)]
+    texts = present_texts(series, missing, usual)
+    if any(set(text) == {"+"} for text in texts.text):  # beside "+", a "-" is a negative result
+        texts = present_texts(series, missing, [mark for mark in usual if mark not in SIGNS])
     finding = Finding(
         series.name,
         "text",
@@ -100,6 +117,7 @@ def _of_numbers_in_text(
             use="question",
             reason=f"{two_readings(example)}: say which mark its decimals have",
             answers=DECIMALS,
+            settled_by=BY_DECIMAL,
         )
     share = n_numbers / texts.n_rows
     unreadable = [t for t, bad in zip(texts.text, read.unreadable, strict=True) if bad]
@@ -117,6 +135,7 @@ def _of_numbers_in_text(
                     Answer("if its texts are categories", ("--categorical", finding.name)),
                     answer_to_drop(finding.name),
                 ),
+                settled_by=BY_KIND,
             )
     plain = not read.kinds and not unreadable
     values = read.numbers[readable]
@@ -143,6 +162,7 @@ def _of_numbers_in_text(
             use="question",
             reason=f"numbers in different units ({seen} rows): convert them",
             answers=(answer_to_drop(finding.name),),
+            settled_by=BY_LEAVING_OUT,
         )
     read_as_missing = texts.count_of(unreadable)
     markers = {**texts.markers, **read_as_missing}
@@ -198,6 +218,7 @@ def _of_levels(finding: Finding, texts: Texts, entry: Entry) -> Finding:
                 use="question",
                 reason=f"levels that the dictionary does not have in {rows(n)} (such as "
                 f"{unknown[0]!r}): correct them, or add them to its levels",
+                settled_by=BY_LEVELS,
             )
     return replace(finding, warnings=warnings, covariate=covariate)
 
