@@ -1,11 +1,14 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from survtrace.errors import DataError, SettingError
+from survtrace.errors import DataError, DataWarning, SettingError
 from survtrace.metrics import (
     auc_at,
     auc_scorer,
@@ -229,3 +232,54 @@ def test_an_estimator_that_knows_its_causes_is_asked_once_for_those_scored(cause
         counting = Counting().fit(X, Y)
         assert scorer(counting, X, Y) == scorer(fitted(), X, Y)
         assert counting.asked_ == [cause]
+
+
+def in_other_order():
+    """Covariates and outcome as frames whose rows have the same labels in another order."""
+    labels = [f"p{i}" for i in range(len(X))]
+    y = pd.DataFrame({"event": Y["event"], "duration": Y["duration"]}, index=labels)
+    return pd.DataFrame(X, index=labels, columns=["x"]), y.sample(frac=1, random_state=0)
+
+
+class OfFrames(Exponential):
+    def predict_cumulative_incidence(self, X, times, cause=None):
+        return super().predict_cumulative_incidence(X.to_numpy(), times, cause)
+
+
+@pytest.mark.parametrize("knows_causes", [True, False])
+def test_rows_are_matched_by_their_labels_as_score_does(knows_causes):
+    frame, y = in_other_order()
+    estimator = OfFrames().fit(X, Y)
+    expected = brier_scorer(cause=1)(fitted(), X, Y)
+    if not knows_causes:
+        del estimator.causes_, estimator.censoring_
+        estimator.predict_cumulative_incidence = lambda X, times, cause: at(times, cause)
+        expected = brier_scorer(cause=1)(estimator, X, Y)
+    with pytest.warns(DataWarning, match="the same labels in another order"):
+        assert brier_scorer(cause=1)(estimator, frame, y) == pytest.approx(expected)
+
+
+def test_columns_of_the_table_may_be_named_as_in_score():
+    frame, y = in_other_order()
+    table = frame.join(y)
+    y = {"event": "event", "duration": "duration"}
+    expected = brier_scorer()(fitted(), X, Y)
+    assert brier_scorer()(OfFrames().fit(X, Y), table, y) == pytest.approx(expected)
+
+
+def test_an_event_at_zero_is_shifted_as_the_estimator_does():
+    y = Y.copy()
+    y["duration"][np.flatnonzero(EVENT > 0)[:3]] = 0
+    estimator = fitted()
+    with pytest.raises(DataError, match="3 of 300 events are at 0"):
+        brier_scorer()(estimator, X, y)
+    estimator.zero_duration = "shift"
+    assert np.isfinite(brier_scorer()(estimator, X, y))
+
+
+def test_what_has_no_incidences_is_refused_with_the_way_out():
+    pipeline = make_pipeline(StandardScaler(), fitted())
+    with pytest.raises(
+        SettingError, match=r"which Pipeline does not have\. Score SurvTRACE itself"
+    ):
+        brier_scorer()(pipeline, X, Y)

@@ -26,6 +26,7 @@ from survtrace.metrics.concordance import (
 )
 from survtrace.metrics.inputs import Floats, read_outcome, read_times
 from survtrace.tables.outcome.outcome import Outcome
+from survtrace.tables.outcome.pairing import pair, read_scored
 
 Measure = tuple[Floats, Callable[[Floats], float]]  # times, and the score of incidences there
 Mode = Literal["cause_specific", "paper", "antolini"]
@@ -43,8 +44,7 @@ class Scorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         """The score of an estimator's predictions for X; higher is better."""
-        labels = {name: getattr(estimator, f"{name}_", None) for name in ("causes", "censored")}
-        outcome = read_outcome(y, **labels)
+        X, outcome = _read(estimator, X, y)
         y_train = of_same_kind(getattr(estimator, "censoring_", None), outcome)
         _event_times(outcome, outcome.event > 0)
         causes = outcome.causes if self.cause is None else (self.cause,)
@@ -129,6 +129,22 @@ def _brier(outcome: Outcome, cause: Any, y_train: Any, times: list[float] | None
 def _auc(outcome: Outcome, cause: Any, y_train: Any, time: float, controls: Controls) -> Measure:
     settings: dict[str, Any] = {"cause": cause, "y_train": y_train, "controls": controls}
     return np.array([time]), lambda at: auc_at(outcome, at[:, 0], time, **settings)
+
+
+def _read(estimator: Any, X: Any, y: Any) -> tuple[Any, Outcome]:
+    """Return covariates, and the outcome in the estimator's causes, rows matched by label."""
+    if not hasattr(estimator, "predict_cumulative_incidence"):
+        name = type(estimator).__name__
+        raise SettingError(
+            f"a scorer asks for predict_cumulative_incidence, which {name} does not have. Score "
+            "SurvTRACE itself, which takes raw tables; or, of a Pipeline that ends with it, take "
+            "its own score: scoring=None."
+        )
+    if hasattr(estimator, "causes_"):
+        X, y = read_scored(estimator, X, y)
+        return X, read_outcome(y)
+    given = pair(X, y)
+    return given.X, read_outcome(given.y, censored=given.censored, event_name=given.event_name)
 
 
 def _event_times(outcome: Outcome, chosen: NDArray[np.bool_]) -> Floats:
