@@ -1,7 +1,9 @@
 """Rows go through a compiled kernel: the same numbers, and nobody waits for it."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -145,6 +147,31 @@ def test_a_kernel_that_is_asked_for_and_cannot_be_had_is_an_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "survtrace.ops.cpu.logits", None)
     with pytest.raises(SettingError, match=r"compiled=True needs numba.*numpy answers"):
         Kernel(build_network(SHAPE, saved_arrays(SHAPE)), compiled=True)
+
+
+COLD = """
+import sys, warnings
+import scipy.linalg  # numba imports it, and it records once, for a moment
+from threading import current_thread, main_thread
+begin = warnings.catch_warnings.__enter__
+def of_the_main_thread(self):
+    assert current_thread() is main_thread()
+    return begin(self)
+warnings.catch_warnings.__enter__ = of_the_main_thread
+sys.path.insert(0, sys.argv[1])
+from test_kernel import SHAPE, build_network, loaded, saved_arrays
+compiled = loaded(build_network(SHAPE, saved_arrays(SHAPE)))
+assert compiled._forward is not None, compiled._why_none
+"""
+
+
+def test_while_kernels_are_compiled_no_warning_of_another_thread_is_recorded(tmp_path):
+    """The record is the whole process's: what predictions warn of meanwhile was lost."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", COLD, str(Path(__file__).parent)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.rglob("*.nbi"))
 
 
 ALONE = """

@@ -95,13 +95,15 @@ class Kernel:
         if not self._wanted:
             return
         try:
+            from survtrace.ops.cpu.compiling import beside_others
             from survtrace.ops.cpu.logits import Forward
 
             forward = Forward(self._network)
             n_tokens = self._network.bias.shape[2]
             one = np.zeros((1, n_tokens), np.int32), np.ones((1, n_tokens), np.float32)
             at = locate_times(np.zeros((1, 1)), np.array([0.0, 1.0]))
-            forward.curves(forward.logits(*one), at, (True, 0, 0), with_std=True)
+            with beside_others():
+                forward.curves(forward.logits(*one), at, (True, 0, 0), with_std=True)
         except Exception as error:  # no numba, or a processor it does not know: numpy answers
             self._why_none = str(error)
             LOGGER.info("the portable predictor has no kernel: %s", error)

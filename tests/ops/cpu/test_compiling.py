@@ -4,8 +4,10 @@ import os
 import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
@@ -97,3 +99,24 @@ def test_the_digest_tells_any_change_of_a_folder(tmp_path):
         found.append(digest(tmp_path))
     assert len(set(found)) == 4
     assert found[-1] == found[-2]
+
+
+def records_while_compiling(monkeypatch):
+    """How often Python's record of warnings begins anew while a function is compiled."""
+    begun = []
+
+    class Counted(warnings.catch_warnings):
+        def __enter__(self):
+            begun.append(self)
+            return super().__enter__()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(warnings, "catch_warnings", Counted)
+        assert numba.njit(lambda x: x + 1.0)(1.0) == 2.0
+    return len(begun)
+
+
+def test_compiled_beside_other_threads_nothing_they_warn_of_is_recorded(monkeypatch):
+    with compiling.beside_others():
+        assert records_while_compiling(monkeypatch) == 0
+    assert records_while_compiling(monkeypatch) > 0

@@ -9,14 +9,15 @@ in the user's folder for caches; and where nothing can be written, in memory alo
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from numba import njit
 from numba.core import caching
+from numba.core.errors import WarningsFixer
 from numba.extending import register_jitable
 
 # Dividing by zero gives infinity or NaN, as in numpy, and no exception.
@@ -34,6 +35,22 @@ def kernel(function: Callable[..., Any]) -> Any:
     with suppress(RuntimeError):  # no folder can be written
         compiled._cache = _Cache(function)
     return compiled
+
+
+@contextmanager
+def beside_others() -> Iterator[None]:
+    """Compile in a thread of its own without recording the warnings of all threads.
+
+    numba records warnings while it finds out types, many hundred times, and Python has one record
+    for all threads: what the caller's thread warns of meanwhile would be lost, and where its own
+    record began or ended in between, all that comes later, too.
+    """
+    record = WarningsFixer.catch_warnings
+    WarningsFixer.catch_warnings = lambda *_, **__: nullcontext()
+    try:
+        yield
+    finally:
+        WarningsFixer.catch_warnings = record
 
 
 @cache
