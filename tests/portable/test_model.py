@@ -127,6 +127,11 @@ def test_every_curve_is_that_of_the_estimator(pair, cohort, after):
         require_equal(pair, rows, "predict_rmst", horizon, conditional_after=after)
 
 
+def test_no_times_give_no_columns(pair, cohort):
+    for name in ("survival_function", "cumulative_incidence", "cumulative_hazard_function"):
+        require_equal(pair, cohort[0][:5].to_dict("records"), f"predict_{name}", [])
+
+
 def test_scores_typicality_and_attention_are_those_of_the_estimator(pair, cohort):
     rows = rough_rows(cohort[0]).to_dict("records")
     require_equal(pair, rows, "predict")
@@ -174,6 +179,20 @@ def test_categories_that_are_dates_are_those_of_the_estimator(tiny, one_cause, t
     rows = {name: X[name].tolist() for name in X}
     for day in (pd.Categorical(days), days, days.to_numpy(), days.to_numpy("datetime64[D]")):
         np.testing.assert_allclose(light.predict({**rows, "day": day}), expected, atol=1e-6)
+
+
+def test_spans_of_whole_numbers_are_those_of_the_estimator_beside_missing_ones(
+    tiny, one_cause, tmp_path
+):
+    """Pandas writes them as (50.0, 60.0] where a value is missing."""
+    X, y = one_cause
+    cut = X.assign(age=pd.cut(X["age"].rank(), [0, 50, 100, len(X)]))
+    est = SurvTRACE(**tiny).fit(cut, y)
+    est.save(tmp_path / "saved")
+    fewer = cut.assign(age=cut["age"].where(np.arange(len(X)) > 7))
+    for form in (fewer, {name: fewer[name].array for name in fewer}):
+        answers = portable.load(tmp_path / "saved").predict(form)
+        np.testing.assert_allclose(answers, est.predict(fewer), **CLOSE)
 
 
 def test_frames_of_predictions_have_the_names_of_the_estimator(folders, cohort):

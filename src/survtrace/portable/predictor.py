@@ -108,7 +108,7 @@ class Predictor:
         n_subjects = len(encoded.rows)
         start = None if after is None else read_starts(after, n_subjects)[:, None]
         require_row_each(points, n_subjects)
-        at = curves.locate_times(points.reshape(-1, points.shape[-1]), self.cuts)
+        at = curves.locate_times(np.atleast_2d(points), self.cuts)
         at = at._replace(start=start)
         means, deviations = list[Array](), list[Array]()
         for subjects in self._chunks(n_subjects, points.shape[-1]):

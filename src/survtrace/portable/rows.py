@@ -33,7 +33,7 @@ from survtrace.tables.covariates.values import (
     numbers_in_text,
     read_levels,
 )
-from survtrace.tables.table import Table, is_path
+from survtrace.tables.table import Table, is_pandas, is_path
 
 NUMBERS, TIMES = "biuf", "mM"  # kinds of numpy's types
 # All other cells are read by their text, as the estimator reads them.
@@ -147,7 +147,15 @@ def read_column(values: Any, covariate: Covariate) -> Column:
 
 
 def _values_of(column: Any, covariate: Covariate) -> NDArray[Any] | list[Any]:
-    """Take the values out of a column of any library, dates that are categories as objects."""
+    """Take the values out of a column of any library, dates that are categories as objects.
+
+    Categories of pandas are taken by their codes: pandas itself writes the span from 50 to 60 as
+    50.0 to 60.0 where another value is missing.
+    """
+    if is_pandas(column, "Series", "Categorical") and hasattr(column.dtype, "categories"):
+        coded = column.cat if is_pandas(column, "Series") else column
+        categories: Any = np.array([*coded.categories, None], dtype=object)
+        return categories[coded.codes]  # code -1 is the last
     if hasattr(column, "to_pylist"):  # of Arrow
         return list(column.to_pylist())
     if not hasattr(column, "to_numpy"):
