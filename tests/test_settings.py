@@ -68,6 +68,7 @@ def test_options_are_compared_with_their_type():
         ("categorical", ["weight"], "categorical must name columns of X"),
         ("categorical", "sex", "categorical must be a list"),
         ("categorical", np.array(0), "categorical must be a list"),
+        ("categorical", [True, False, False], "categorical must be a list of columns, by name or"),
     ],
     ids=str,
 )

@@ -70,7 +70,10 @@ def _are_columns(value: Any) -> bool:
         return True
     several = isinstance(value, list | tuple | set | frozenset)
     several = several or (isinstance(value, np.ndarray) and value.ndim == 1)
-    return several and all(isinstance(column, str | Integral) for column in value)
+    # A mask is no list of numbers: True would be column 1, as often as it occurs.
+    return several and all(
+        isinstance(column, str | Integral) and not isinstance(column, bool) for column in value
+    )
 
 
 RULES: dict[str, Rule] = {

@@ -1,3 +1,4 @@
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -71,7 +72,10 @@ def test_propensities_are_not_learned_from_validation_rows_either(three_causes, 
 def test_nothing_is_learned_from_an_evaluation_set(draw_cohort, three_causes):
     X, y = draw_cohort(50, 3, seed=9)
     wild = X.assign(age=1e9, stage="IX"), y.assign(duration=1e9)
-    with pytest.warns(DataWarning, match=r"\{'stage': 50\}"):
+    with (
+        pytest.warns(DataWarning, match=r"\{'stage': 50\}"),
+        pytest.warns(DataWarning, match=r"eval_set has 40 events .* in the same unit"),
+    ):
         after = prepared(three_causes, wild)
     tame = prepared(three_causes, (X, y))
     assert learned(after) == learned(tame)
@@ -171,6 +175,8 @@ def test_bad_weights_are_refused(weight):
         checked_weight(weight, 3)
 
 
-def test_weights_that_are_words_are_refused_too():
-    with pytest.raises(DataError, match="sample_weight"):
-        checked_weight(["heavy", "light", "light"], 3)
+@pytest.mark.parametrize("weight", [["heavy", "light", "light"], "balanced", {0: 1.0, 1: 2.0}])
+def test_weights_that_are_no_numbers_are_shown(weight):
+    shown = re.escape(repr(weight))
+    with pytest.raises(DataError, match=rf"one number for each of the 3 subjects; got {shown}\."):
+        checked_weight(weight, 3)

@@ -27,7 +27,11 @@ from survtrace.losses.propensity import ips_weights, propensities, propensities_
 from survtrace.tables.covariates.encoding import Categories, Encoded, Encoding, learn_from_summaries
 from survtrace.tables.files.chunks import warnings_of_rows
 from survtrace.tables.outcome.outcome import Outcome
-from survtrace.tables.outcome.outcome_warnings import warn_if_complete, warn_of_unknown_durations
+from survtrace.tables.outcome.outcome_warnings import (
+    warn_if_complete,
+    warn_of_origin,
+    warn_of_unknown_durations,
+)
 from survtrace.tables.outcome.time_grid import StayScale, checked_cuts, choose_cuts, end_follow_up
 
 EncodeChunks = Callable[..., Iterator[Columns]]
@@ -161,6 +165,7 @@ def prepare(
     if isinstance(source, FileSource):  # of a frame, all this was looked at as it was read
         _require_levels(encoding, settings.columns)
         warn_of_unknown_durations(trained_on)
+        warn_of_origin(trained_on)
         if source.roles.censored is None:
             warn_if_complete(trained_on)
     n_events = scan.count_events(scan.event)

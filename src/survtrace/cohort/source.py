@@ -18,7 +18,7 @@ from survtrace.cohort.subjects import (
     spread_of_entry,
     subjects_of,
 )
-from survtrace.errors import DataError
+from survtrace.errors import DataError, short
 from survtrace.tables.covariates.columns import read_columns
 from survtrace.tables.covariates.covariate import Covariate
 from survtrace.tables.covariates.covariates import open_table
@@ -34,6 +34,8 @@ from survtrace.tables.outcome.outcome_warnings import (
     informative,
     warn_if_complete,
     warn_of_entry,
+    warn_of_origin,
+    warn_of_other_unit,
     warn_of_unknown_durations,
 )
 from survtrace.tables.outcome.pairing import pair
@@ -177,6 +179,7 @@ def read_frame(
     )
     require_same_subjects(len(table), outcome)
     warn_of_unknown_durations(outcome)
+    warn_of_origin(outcome)
     warn_of_entry(outcome)
     if given.censored is None:
         warn_if_complete(outcome)
@@ -199,7 +202,10 @@ def checked_weight(sample_weight: ArrayLike | None, n_subjects: int) -> NDArray[
     except DataError:
         raise
     except (TypeError, ValueError):
-        weight = np.empty(0)
+        raise DataError(
+            f"sample_weight must be one number for each of the {n_subjects} subjects; got "
+            f"{short(sample_weight)}. Convert them to numbers, or leave them out."
+        ) from None
     is_weight = (weight >= 0) & (weight <= LARGEST)
     if weight.shape != (n_subjects,) or not is_weight.all() or weight.max() < 1 / LARGEST:
         first = "" if is_weight.all() else f" with {weight[~is_weight][0]:g}"
@@ -234,6 +240,7 @@ def _read_evaluation(eval_set: Any, trained_on: Outcome, zero_duration: str) -> 
             f"eval_set must have at least one subject with follow-up; got 0 of {len(table)}. Leave "
             "it out."
         )
+    warn_of_other_unit(outcome, trained_on)
     weight = checked_weight(given.sample_weight, len(table))
     if len(followed) < len(outcome):
         table, outcome, weight = table[followed], outcome.take(followed), weight[followed]

@@ -164,6 +164,12 @@ class SurvivalLowerBound:
 
     def _read(self, X: Any, y: Any) -> tuple[Any, Outcome]:
         X, outcome = read_scored(self.est, X, y)
+        if outcome.is_start_stop:
+            raise DataError(
+                "a lower bound is calibrated on subjects with one row each, followed from 0 on; y "
+                f"has {len(outcome)} start-stop rows of {outcome.n_subjects} subjects. Pass one "
+                "row of each: what was known at 0, with the duration and event of its last row."
+            )
         table, outcome = open_table(X), read_subjects(outcome, "a lower bound")
         require_same_subjects(len(table), outcome)
         if outcome.entry is not None:

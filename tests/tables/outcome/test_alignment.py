@@ -58,6 +58,8 @@ def test_numbers_that_may_be_labels_or_counts_are_refused(labels):
 def test_other_labels_are_refused_with_their_number():
     with pytest.raises(DataError, match=r"1 of 4 labels of X are not among those of y \(first: 'p"):
         align_rows(X, Y.set_axis(["p1", "p2", "p3", "q4"]), "y")
+    with pytest.raises(DataError, match=r"not among those of y \(first: 7\)"):
+        align_rows(X.set_axis([7, 8, 9, 12]), Y.set_axis([8, 9, 12, 13]), "y")
     with pytest.raises(DataError, match="4 of 4 labels of X are not among those of sample_weight"):
         align_rows(X, pd.Series(np.ones(4), index=list("abcd")), "sample_weight")
     with pytest.raises(DataError, match="labels of X and y occur more than once"):

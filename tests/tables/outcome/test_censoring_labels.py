@@ -46,6 +46,16 @@ def test_a_usual_word_that_is_not_named_is_a_cause_with_a_warning():
         assert read_meaning(counts(_0=4, _1=3), 1) == Meaning((0,), (1,))
 
 
+@pytest.mark.parametrize("censored", [None, 0, "00"])
+def test_a_code_with_leading_zeros_beside_the_number_is_refused(censored):
+    """Of two exports put together; 00 would have been a cause."""
+    labels = {0: 5, "00": 4, 1: 3, "01": 2}
+    both = LabelCounts({label: Followed(n, 2.0 * n, 1.0, 3.0) for label, n in labels.items()})
+    words = r"has '00' \(4 subjects\), '01' \(2\) beside 0 \(5 subjects\), 1 \(3\)\. Write all as"
+    with pytest.raises(DataError, match=words):
+        read_meaning(both, censored)
+
+
 def test_a_named_label_must_occur():
     words = r"'alive' does not. The event column has 1 \(5 subjects\), 0 \(2\)\..*censored=\[\]"
     with pytest.raises(DataError, match=words) as caught:
@@ -109,6 +119,14 @@ def test_a_column_that_says_who_is_alive_is_asked_about(name):
     assert read_meaning(counts(_0=3, _1=4), 0, name=name).causes == (1,)
     assert read_meaning(counts(censored=3, dead=4), name=name).causes == ("dead",)
     assert read_meaning(counts(_0=3, _1=4), name="status").causes == (1,)
+
+
+def test_where_nobody_is_surely_censored_the_second_answer_says_so_of_every_label():
+    """By its first half alone, one would make a cause of those still in hospital."""
+    labels = counts(in_hospital=9, discharged_alive=5, died=3)
+    words = r"censored=\[\] if 'discharged alive' is a cause, and so is every other label"
+    with pytest.raises(DataError, match=words):
+        read_meaning(labels)
 
 
 def test_one_label_and_a_fold_are_not_questioned():

@@ -17,11 +17,11 @@ zensiert|lebt|nein|ereignisfrei|vivant|Vivante|en vie|perdu de vue|censuré|non|
 sin evento|perdido de seguimiento|não|in leven|gecensureerd""".replace("\n", "").split("|")
 DOUBTFUL = """alive with disease|lost contact|not dead|0 = alive|0: none|disease free|unknown|
 no relapse|ohne Rezidiv|sans récidive|still on treatment|withdrawn consent|censored (moved)|
-discharged alive|NED|AWD""".replace("\n", "").split("|")
+discharged alive|NED|AWD|emigrated|Moved abroad|verzogen|Date last seen|data cut-off|
+Study completed""".replace("\n", "").split("|")
 CAUSES = """dead|died of cancer|died during follow-up|relapse|non-relapse mortality|uncensored|
-transplant|death without relapse|progression|Tod|décédé|fallecido|cardiovascular""".replace(
-    "\n", ""
-).split("|")
+transplant|completed treatment|Removed|death without relapse|progression|Tod|décédé|fallecido|
+cardiovascular""".replace("\n", "").split("|")
 
 
 @pytest.mark.parametrize("label", [0, False, 0.0, "0", "0.0", " 0 ", *CENSORED])

@@ -63,6 +63,40 @@ def test_scikit_survival_targets_are_read_whatever_their_names():
     assert outcome.causes == (1,)
 
 
+FOLLOWED = np.array([2.0, 3.0, 5.0])
+ENDED = np.array([True, False, True])
+
+
+@pytest.mark.parametrize("name", ["alive", "is_alive", "censored"])
+def test_a_boolean_and_a_number_are_asked_about_where_the_name_says_who_is_censored(name):
+    y = pd.DataFrame({name: ~ENDED, "days": FOLLOWED})
+    for form in (y, y.to_dict("series")):
+        with pytest.raises(DataError, match=rf"called '{name}' .*: it may say 1 of those who are"):
+            read_outcome(form)
+        with pytest.raises(DataError, match=rf"called '{name}', and 1 was an event in the fit"):
+            read_outcome(form, causes=[1])
+    with pytest.warns(DataWarning, match="0 .* usually means censored"):
+        told = Surv.from_arrays(y[name], y["days"], censored=True)
+    assert read_outcome(told).event.tolist() == ENDED.tolist()
+
+
+def test_a_structured_target_of_the_living_is_asked_about():
+    y = np.array(list(zip(~ENDED, FOLLOWED, strict=True)), [("alive", bool), ("days", float)])
+    with pytest.raises(DataError, match="called 'alive'"):
+        read_outcome(y)
+
+
+@pytest.mark.parametrize("name", ["entry", "start", "id"])
+def test_an_entry_or_an_id_beside_a_boolean_is_no_duration(name):
+    with pytest.raises(DataError, match=rf"must have the columns event and duration.*'{name}'"):
+        read_outcome({"event": ENDED, name: np.array([1, 2, 3])})
+
+
+def test_durations_before_events_are_read_by_name():
+    y = {"duration": np.array([True, True]), "event": np.array([1, 0])}
+    assert read_outcome(y).event.tolist() == [1, 0]
+
+
 @pytest.mark.parametrize(
     ("labels", "event", "causes"),
     [
@@ -416,6 +450,11 @@ def test_a_date_among_durations_is_refused_not_counted_in_days(date):
     duration = pd.Series([1.0, 2.0, date], dtype=object)
     with pytest.raises(DataError, match=r"must be a number; 1 of 3 are not \(first: row 2"):
         Surv.from_arrays(event=[0, 1, 1], duration=duration)
+
+
+def test_a_duration_that_is_not_known_is_to_be_dropped():
+    with pytest.raises(DataError, match=r"row 1, 'Unknown'\)\..* drop subjects of whom it is not"):
+        read_outcome({"event": [0, 1], "duration": ["12", "Unknown"]})
 
 
 def test_columns_whose_row_labels_differ_are_refused_not_paired_by_position():

@@ -9,6 +9,8 @@ from survtrace.tables.outcome.outcome_warnings import (
     informative,
     warn_if_complete,
     warn_of_entry,
+    warn_of_origin,
+    warn_of_other_unit,
     warn_of_unknown_durations,
 )
 
@@ -90,3 +92,49 @@ def test_of_several_gaps_the_first_row_after_one_is_named():
         DataWarning, match=r"2 of 3 subjects have gaps .*\(first: before row 1, from 3\)"
     ):
         warn_of_entry(outcome)
+
+
+MONTHS = np.linspace(1, 60, 40)
+
+
+@pytest.mark.parametrize("factor", [30.4, 1 / 12])
+def test_an_evaluation_set_in_another_unit_is_told(factor):
+    trained_on, evaluated = followed(*MONTHS), followed(*(MONTHS * factor))
+    words = rf"eval_set has 40 events in .* have {40 * factor:.4g}\. Are durations in the same unit"
+    with pytest.warns(DataWarning, match=words):
+        warn_of_other_unit(evaluated, trained_on)
+
+
+@pytest.mark.parametrize(
+    "evaluated",
+    [followed(*MONTHS / 4.9), followed(*MONTHS * 4.9), followed(*MONTHS[:9] / 12), followed(200.0)],
+    ids=["a sicker group", "a healthier one", "few events", "few expected"],
+)
+def test_other_subjects_and_few_events_are_taken_without_a_remark(evaluated):
+    warn_of_other_unit(evaluated, followed(*MONTHS))
+
+
+def test_time_counts_from_entry_on():
+    late = followed(*MONTHS + 1000, entry=np.full(40, 1000.0))
+    warn_of_other_unit(late, followed(*MONTHS))
+
+
+def test_training_rows_without_events_are_left_to_those_who_refuse_them():
+    warn_of_other_unit(followed(*MONTHS), followed(*MONTHS, event=0))
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(2004.0, 2019.5), (41000, 45000), (45.0, 88.0)], ids=["years", "days", "ages"]
+)
+def test_durations_that_seem_not_to_count_from_0_are_told(low, high):
+    words = rf"durations lie between {low:g} and {high:g}: nobody has an event or leaves"
+    with pytest.warns(DataWarning, match=words):
+        warn_of_origin(followed(*np.linspace(low, high, 40)))
+
+
+def test_durations_from_0_few_subjects_and_ages_with_entry_are_taken_without_a_remark():
+    warn_of_origin(followed(*MONTHS))
+    warn_of_origin(followed(5.0, *np.full(39, 10.0)))
+    warn_of_origin(followed(*np.linspace(2004, 2019, 29)))
+    warn_of_origin(followed(*np.linspace(45, 88, 40), entry=np.full(40, 40.0)))
+    warn_of_origin(followed())

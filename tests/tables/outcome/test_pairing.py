@@ -38,6 +38,13 @@ def test_misspelt_names_get_the_nearest(table):
         pair(table, {"event": "cause", "duration": "cause"})
 
 
+@pytest.mark.parametrize("y", [{"status": "cause", "time": "months"}, {"duration": "months"}])
+def test_names_by_other_roles_are_refused_as_names(table, y):
+    """Not as a column of texts that has a wrong shape."""
+    with pytest.raises(DataError, match=rf"must name the columns of event and .*'{list(y)[-1]}'"):
+        pair(table, y)
+
+
 def test_weights_are_given_once(table):
     with pytest.raises(DataError, match="given once; got sample_weight and the column 'age'"):
         pair(table, {**ROLES, "weight": "age"}, np.ones(len(table)))

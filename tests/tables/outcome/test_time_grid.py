@@ -98,6 +98,12 @@ def test_a_cause_too_rare_for_the_grid_is_named():
         warn_of_sparse_causes(events, 2)
 
 
+def test_one_event_in_all_is_told_though_its_grid_has_one_interval():
+    y = Outcome(np.array([1.0, 2.0, 3.0]), np.array([0, 1, 0]), (1,))
+    with pytest.warns(DataWarning, match="there is one event to learn from"):
+        assert choose_cuts(y, 4, None, {1: 1}, {1: 1}, {1: 1}).tolist() == [0.0, 2.0]
+
+
 def test_an_event_after_the_end_is_censored_there_and_one_at_the_end_is_not():
     y = outcome([1, 2, 0, 1, 0], [1.0, 4.0, 4.0, 4.0 + 1e-9, 9.0])
     ended = end_follow_up(y, 4.0)

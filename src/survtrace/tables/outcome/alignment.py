@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from survtrace.errors import DataError, DataWarning, warn
+from survtrace.errors import DataError, DataWarning, short, warn
 from survtrace.tables.table import is_pandas
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _order(
             f"labels of {' and '.join(repeated)} occur more than once"
             if repeated
             else f"{len(absent)} of {len(index)} labels of {table} are not among those of {name} "
-            f"(first: {absent[0]!r})"
+            f"(first: {short(absent[0])})"
         )
         raise DataError(
             f"{table} and {name} must have the same row labels; {seen}. Build both from the same "

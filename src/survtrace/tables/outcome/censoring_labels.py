@@ -98,6 +98,7 @@ def read_meaning(
     Meaning(causes=('relapse',), censored=('Alive',))
     """
     named = named_labels(censored)
+    _refuse_two_ways(counts)
     if named is None:
         means = [label for label in counts if is_usual(label)]
     else:
@@ -167,6 +168,22 @@ def _warn_of_usual(causes: Sequence[Any], counts: LabelCounts) -> None:
         )
 
 
+def _refuse_two_ways(counts: LabelCounts) -> None:
+    """Refuse codes of which some have leading zeros: 01 beside 1 would be a cause of its own."""
+    padded = [
+        label
+        for label in counts
+        if isinstance(label, str) and label.isdecimal() and int(label) in counts
+    ]
+    if padded:
+        numbers = [int(label) for label in padded]
+        raise DataError(
+            f"a code must be written in one way; the event column has {shown(counts, padded)} "
+            f"beside {shown(counts, numbers)}. Write all as numbers, such as event.astype(int), or "
+            "all with leading zeros."
+        )
+
+
 def _warn_of_codes(causes: Sequence[Any], counts: LabelCounts) -> None:
     """Warn that a number far above the others, such as 9 or 99, is a cause."""
     codes = sorted(label for label in causes if isinstance(label, int))
@@ -183,11 +200,13 @@ def _ask(counts: LabelCounts, means: list[Any], others: list[Any], ask: bool) ->
     doubtful = [label for label in others if looks_censored(label)]
     if doubtful:
         listed, many = _listed(doubtful), len(doubtful) > 1
+        alone = means or len(doubtful) == len(others)  # else that label would be a cause unasked
+        others_too = "" if alone else ", and so is every other label"
         _stop(
             f"{listed} may mean censored, or be {'causes' if many else 'a cause'}. The event "
             f"column has {shown(counts)}.",
             (f"if {listed} mean{'' if many else 's'} censored", [*means, *doubtful]),
-            (f"if {listed} {'are causes' if many else 'is a cause'}", means),
+            (f"if {listed} {'are causes' if many else 'is a cause'}{others_too}", means),
         )
     late = _late_label(counts, others)
     if ask and means and late is not None:

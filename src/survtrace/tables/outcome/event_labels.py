@@ -49,8 +49,10 @@ _NEGATION = re.compile(
 _CENSORING = re.compile(
     r"\b(alive|living|lebt|lebend|vivante?|vivo|viva|censor\w*|cens|zensiert|censur\w*|free|"
     r"follow up|followup|ltfu|withdr\w*|dropout|drop out|dropped out|surviv(ed|or|ors|ing)|"
-    r"end of study|study end|ongoing|healthy)\b|^(lost|perdue?|perdid[oa]|still|unknown|unk|"
-    r"unbekannt|inconnue?|desconocid[oa]|not known|ned|awd|nead)\b"
+    r"end of study|study end|ongoing|healthy|emigr\w*|moved|ausgewandert|verzogen|weggezogen|"
+    r"udvandret|utvandrad|last (contact|seen)|data cut ?off)\b|^(lost|perdue?|perdid[oa]|still|"
+    r"unknown|unk|unbekannt|inconnue?|desconocid[oa]|not known|ned|awd|nead)\b|"
+    r"^(completed( the)?( study)?|study completed)$"
 )
 TRUTHS = frozenset({"1", "yes", "y", "true", "ja", "oui", "si"})
 _UNCENSORED = re.compile(r"\b(uncensored|unzensiert|(not|non) censored)\b")

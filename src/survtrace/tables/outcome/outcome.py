@@ -16,6 +16,7 @@ from survtrace.tables.covariates.covariates import require_same_labels
 from survtrace.tables.outcome.censoring_labels import (
     LabelCounts,
     Meaning,
+    ask_about_cause,
     label_numbers,
     named_labels,
     read_meaning,
@@ -257,6 +258,7 @@ def read_outcome(
     censored = attrs["censored"] if part else censored
     codes, labels = checked_labels(columns.event, censored, first_row)
     if causes is not None:
+        ask_about_cause(columns.event_name, causes)
         meaning = Meaning(tuple(causes), named_labels(censored) or ())
         if both := [label for label in meaning.censored if label in meaning.causes]:
             raise DataError(
@@ -268,7 +270,7 @@ def read_outcome(
         meaning = Meaning(sort_causes(label for label in labels if label != 0), recoded)
     else:
         counts = count_labels(codes, labels, duration)
-        name = event_name or str(attrs.get("event_name", "event"))
+        name = event_name or str(attrs.get("event_name", columns.event_name))
         meaning = read_meaning(counts, censored, name=name, ask=ask, part=part)
     event = _event_numbers(labels, meaning)[codes]
     duration = _shift_zero_durations(duration, event, zero_duration, first_row)

@@ -15,6 +15,7 @@ from survtrace.tables.covariates.cells import is_date
 from survtrace.tables.covariates.covariates import open_frame, require_same_labels
 from survtrace.tables.covariates.real_numbers import as_array, is_complex, refuse_masked
 from survtrace.tables.covariates.text_numbers import parse_numbers
+from survtrace.tables.outcome.event_labels import plain_words
 
 EXAMPLE = "for example Surv.from_arrays(event=[0, 1, 2], duration=[3.5, 1.2, 8.0])"
 IN_COMMAND = "Name the columns with --event and --duration."
@@ -24,12 +25,16 @@ LARGEST, SMALLEST = 1e20, 1e-20  # squares and ratios of durations in between ar
 
 
 class OutcomeColumns(NamedTuple):
-    """The columns of an outcome; entry and id only where they are given."""
+    """The columns of an outcome; entry and id only where they are given.
+
+    ``event_name`` is what the table calls the events, which may say that 1 means censored.
+    """
 
     event: NDArray[Any]
     duration: NDArray[Any]
     entry: NDArray[Any] | None = None
     id: NDArray[Any] | None = None
+    event_name: str = "event"
 
 
 def columns_by_name(y: Any) -> OutcomeColumns:
@@ -48,9 +53,11 @@ def columns_by_name(y: Any) -> OutcomeColumns:
         )
     columns = _named_columns(y)
     names = list(columns)
-    if [column.dtype.kind for column in columns.values()] in (["b", "f"], ["b", "i"], ["b", "u"]):
-        # scikit-survival's: a boolean and a number
-        return OutcomeColumns(columns[names[0]], columns[names[1]])
+    if _is_of_scikit_survival(columns):
+        event, duration = columns.values()
+        # Its own data sets call an event "cens"; in a frame that is the user's word.
+        own_word = isinstance(y, np.ndarray) and plain_words(names[0]).startswith("cens")
+        return OutcomeColumns(event, duration, event_name="event" if own_word else names[0])
     durations = [name for name in names if name in DURATION_NAMES]
     entries = [name for name in names if name in ENTRY_NAMES]
     others = {*names} - {"event", "id", *durations, *entries}
@@ -64,6 +71,15 @@ def columns_by_name(y: Any) -> OutcomeColumns:
         )
     entry = columns[entries[0]] if entries else None
     return OutcomeColumns(columns["event"], columns[durations[0]], entry, columns.get("id"))
+
+
+def _is_of_scikit_survival(columns: Mapping[str, NDArray[Any]]) -> bool:
+    """Check for a boolean and a number, by any names but those that here mean something else."""
+    kinds = "".join(column.dtype.kind for column in columns.values())
+    if kinds not in ("bf", "bi", "bu"):
+        return False
+    event, duration = columns
+    return duration not in ("event", "id", *ENTRY_NAMES) and event not in DURATION_NAMES
 
 
 def _named_columns(y: Any) -> dict[str, NDArray[Any]]:
@@ -129,7 +145,8 @@ def _as_objects(values: Sequence[Any]) -> NDArray[Any]:
 
 def require_same_length(columns: OutcomeColumns) -> None:
     """Refuse columns of different length."""
-    found = {name: each for name, each in columns._asdict().items() if each is not None}
+    given = {name: getattr(columns, name) for name in ("event", "duration", "entry", "id")}
+    found = {name: each for name, each in given.items() if each is not None}
     if len({len(column) for column in found.values()}) > 1:
         plural = {"event": "events", "duration": "durations", "entry": "entries", "id": "ids"}
         seen = [f"{len(column)} {plural[name]}" for name, column in found.items()]
@@ -235,7 +252,8 @@ def _no_numbers(
     return DataError(
         f"{name} must be a number; {bad.sum()} of {len(bad)} are not "
         f"(first: {row_name(first_row + first)}, {short(durations[first])}). "
-        "Convert the column to days, months or years as numbers."
+        "Convert the column to days, months or years as numbers; drop subjects of whom it is not "
+        "known."
     )
 
 

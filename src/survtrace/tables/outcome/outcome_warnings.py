@@ -9,6 +9,8 @@ from survtrace.errors import DataWarning, row_name, warn
 from survtrace.tables.outcome.outcome import Outcome
 from survtrace.tables.outcome.subject_rows import find_gaps
 
+ENOUGH_SUBJECTS = 30  # to find it strange that nobody leaves in the first half of the follow-up
+STRANGE_RATIO, ENOUGH_EVENTS = 5.0, 10  # rates of events so far apart are rather two units of time
 UNKNOWN_DURATIONS = (99, 888, 999, 8888, 9999, 88888, 99999, 999999)
 
 
@@ -53,6 +55,18 @@ def warn_of_unknown_durations(outcome: Outcome) -> None:
         )
 
 
+def warn_of_origin(outcome: Outcome) -> None:
+    """Warn of durations that seem not to count from 0, such as years, dates or ages."""
+    shortest, longest = outcome.duration.min(initial=np.inf), outcome.duration.max(initial=0.0)
+    if outcome.entry is None and len(outcome) >= ENOUGH_SUBJECTS and longest / 2 < shortest:
+        warn(
+            f"durations lie between {shortest:.6g} and {longest:.6g}: nobody has an event or "
+            "leaves in the first half. If they are years, dates or ages, subtract those of the "
+            "begin of follow-up, or pass these as entry.",
+            DataWarning,
+        )
+
+
 def warn_of_entry(outcome: Outcome) -> None:
     """Warn of gaps between rows of a subject, and of entries that may be in another unit."""
     if outcome.entry is None:
@@ -73,3 +87,26 @@ def warn_of_entry(outcome: Outcome) -> None:
             "from the same origin in the same unit. If they do, this has little effect.",
             DataWarning,
         )
+
+
+def warn_of_other_unit(evaluated: Outcome, trained_on: Outcome) -> None:
+    """Warn of an evaluation set whose durations may be in another unit than the training rows'.
+
+    A training is stopped by it without a word: later events than the grid's count as none.
+    """
+    n_events, n_learned = ((each.event > 0).sum() for each in (evaluated, trained_on))
+    if n_learned == 0:  # which is refused
+        return
+    expected = n_learned * _time_observed(evaluated) / _time_observed(trained_on)
+    enough = max(n_events, expected) >= ENOUGH_EVENTS
+    if enough and not expected / STRANGE_RATIO < n_events < expected * STRANGE_RATIO:
+        warn(
+            f"eval_set has {n_events} events in a time in which the training rows have "
+            f"{expected:.4g}. Are durations in the same unit, and events the same?",
+            DataWarning,
+        )
+
+
+def _time_observed(outcome: Outcome) -> float:
+    entry = 0.0 if outcome.entry is None else outcome.entry
+    return float((outcome.duration - entry).sum())

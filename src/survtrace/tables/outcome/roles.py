@@ -65,6 +65,8 @@ def names_columns(y: Any) -> bool:
     >>> names_columns({"event": "cause", "time": "months"}), names_columns({"event": ["a"]})
     (True, False)
     """
+    if isinstance(y, Mapping) and y and all(isinstance(column, str) for column in y.values()):
+        return True  # also by roles that there are not, which are refused by their names
     if not isinstance(y, Mapping) or not isinstance(y.get("event"), str):
         return False
     times = (*DURATION_NAMES, *ENTRY_NAMES)

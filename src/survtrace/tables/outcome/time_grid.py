@@ -215,7 +215,16 @@ def warn_of_late_events(n_events: Mapping[Any, int], left: Mapping[Any, int], en
 
 
 def warn_of_sparse_causes(events: Mapping[Any, int], n_intervals: int) -> None:
-    """Warn of causes that have fewer events than the grid has intervals."""
+    """Warn of causes that have fewer events than the grid has intervals; of one event in all.
+
+    One event makes a grid of one interval, for which it is enough, but nothing is learned from it.
+    """
+    if sum(events.values()) == 1 and n_intervals == 1:
+        warn(
+            "there is one event to learn from, which tells next to nothing of who is at risk. Take "
+            "more subjects, or follow them for longer.",
+            DataWarning,
+        )
     sparse = {cause: count for cause, count in events.items() if count < n_intervals}
     if sparse:
         seen = (
