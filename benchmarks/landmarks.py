@@ -26,7 +26,7 @@ import pandas as pd
 from survtrace import SurvTRACE, landmark
 from survtrace.baselines import AalenJohansen, CauseSpecificCox
 from survtrace.datasets import load_public
-from survtrace.metrics import brier_score_at, concordance_cause_specific
+from survtrace.metrics import aalen_johansen, brier_score_at, concordance_cause_specific
 from survtrace.study.protocol import random_splits
 
 RESULTS = Path(__file__).parent / "results" / "landmarks.json"
@@ -79,6 +79,7 @@ def scores(learn: Table, test: Table) -> list[dict[str, Any]]:
         # From the landmark on: nobody enters later, and weights are those of any table.
         later, training = (from_landmark(each, at) for each in (outcome, training))
         n_events = int(((later["event"] > 0) & (later["duration"] <= AHEAD)).sum())
+        observed = float(aalen_johansen(later, 1).at([AHEAD])[0])
         for (method, rows), est in estimators.items():
             # Where the landmark is no covariate, it is one column too many, and left out.
             incidence = est.predict_cumulative_incidence(
@@ -91,6 +92,8 @@ def scores(learn: Table, test: Table) -> list[dict[str, Any]]:
                     "method": f"{method}, {rows}",
                     "at_risk": len(later),
                     "events": n_events,
+                    "predicted": float(incidence.mean()),
+                    "observed": observed,
                     "C": float(concordance_cause_specific(later, incidence, AHEAD, **weights)),
                     "Brier": float(brier_score_at(later, incidence, AHEAD, **weights)),
                 }
