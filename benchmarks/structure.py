@@ -5,7 +5,7 @@ function of another file, found by tracing a small run. Functions inside the lib
 losses, ops, curves, metrics, tables, inspection) are counted in the second number only: who follows
 a fit reads what calls them, and looks inside when that is what he is after.
 
-    python benchmarks/structure.py                  # this tree
+    python benchmarks/structure.py > benchmarks/results/structure.json
     python benchmarks/structure.py --tree ../before # another checkout, with this Python
 """
 
@@ -21,6 +21,7 @@ import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +117,8 @@ def walk(name: str, folder: Path) -> Callable[[], Any]:
 
     def fit() -> None:
         number = len(list(folder.glob("model*")))
-        app([*options, "--out", str(folder / f"model{number}")], standalone_mode=False)
+        with redirect_stdout(sys.stderr):
+            app([*options, "--out", str(folder / f"model{number}")], standalone_mode=False)
 
     return fit
 

@@ -4,7 +4,8 @@ Fits SurvTRACE at its defaults to the learning rows of each split and predicts t
 are, with each covariate removed in turn, with a random half of the values removed, and with all.
 A row of the result: the mean predicted incidence of any cause at the median event time, beside
 Aalen-Johansen's of the learning rows (what a patient of whom nothing is known should get) and of
-the test rows, and the integrated Brier score, mean over causes. Writes results/unknown.csv.
+the test rows, and the integrated Brier score, mean over causes. Writes results/unknown.csv; with
+--without the same where no step taught what unknown means, to results/unknown_without.csv.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +26,7 @@ from survtrace.metrics import aalen_johansen, integrated_brier_score
 from survtrace.study.protocol import load_task
 from survtrace.tables.outcome.outcome import read_outcome
 
-RESULTS = Path(__file__).parent / "results" / "unknown.csv"
+RESULTS = Path(__file__).parent / "results"
 DATA = ["metabric", "support", "flchain", *PUBLIC]
 
 
@@ -39,14 +41,16 @@ def removed(X: pd.DataFrame, seed: int) -> dict[str, list[pd.DataFrame]]:
     }
 
 
-def score_split(data: str, number: int) -> list[dict[str, object]]:
+def score_split(data: str, number: int, settings: dict[str, Any]) -> list[dict[str, object]]:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     task = load_task(data)
     split = task.splits[number]
     horizon, grid = task.times(split)[0][1], task.times(split)[1]
     X, learned, tested = task.X, task.y.iloc[split.learn], read_outcome(task.y.iloc[split.test])
-    est = SurvTRACE(random_state=number, verbose=False).fit(X.iloc[split.learn], learned)
+    est = SurvTRACE(random_state=number, verbose=False, **settings).fit(
+        X.iloc[split.learn], learned
+    )
     y_train = read_outcome(learned)
     observed = {
         name: sum(float(aalen_johansen(y, cause).at([horizon])[0]) for cause in est.causes_)
@@ -75,11 +79,13 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--data", default=",".join(DATA))
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--without", action="store_true", help="unknown_steps=0")
     asked = parser.parse_args()
+    settings = {"unknown_steps": 0} if asked.without else {}
+    out = RESULTS / ("unknown_without.csv" if asked.without else "unknown.csv")
     with ProcessPoolExecutor(asked.processes) as pool:
         jobs = [
-            pool.submit(score_split, data, number)
+            pool.submit(score_split, data, number, settings)
             for data in asked.data.split(",")
             for number in range(asked.splits)
         ]
@@ -90,7 +96,7 @@ def main() -> None:
         .groupby(["data", "removed"], sort=False)["shift"]
         .mean()
     )
-    means.reset_index().to_csv(asked.out, index=False, float_format="%.5f")
+    means.reset_index().to_csv(out, index=False, float_format="%.5f")
     print(means.to_string(float_format="%.4f"))
 
 
