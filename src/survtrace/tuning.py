@@ -1,4 +1,4 @@
-"""Searches settings with Optuna, on training and validation rows only; a killed search goes on."""
+"""Search settings with Optuna, on training and validation rows only; a killed search goes on."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def inner_folds(y: Any, n_folds: int, random_state: int) -> list[Fold]:
 def mean_losses(
     X: Any, y: Any, folds: list[Fold], settings: Mapping[str, Any], random_state: int
 ) -> Iterator[float]:
-    """After each fold, the mean of the integrated Brier scores of all so far, over causes too."""
+    """Yield after each fold the mean integrated Brier score of all so far, over causes too."""
     losses = []
     for learn, held_out in folds:
         # Intervals of predictions have no part in the score, and take half of the time more.

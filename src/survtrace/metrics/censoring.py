@@ -258,7 +258,7 @@ class Weights:
         return self._martingale(per_censoring, hazard), np.zeros(0)
 
     def _martingale(self, per_censoring: Floats, hazard: Floats) -> Floats:
-        """Each row's censoring less its entry, and less what was expected while it was at risk.
+        """Compute each row's censoring less its entry, and less what was expected while at risk.
 
         A row that goes on at once, or that another one comes before, neither leaves nor enters.
         """

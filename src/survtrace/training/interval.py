@@ -1,4 +1,4 @@
-"""After the training, learns how far predictions may be from the truth: fits to simulated outcomes.
+"""Learn after the training how far predictions may be from the truth, by simulated outcomes.
 
 The deviation between members tells where a network is unsure, but not how much: all of them learn
 from the same rows and stop early in the same way. Here some members are taken for the truth in

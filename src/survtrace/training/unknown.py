@@ -1,4 +1,4 @@
-"""After the training, learns what an unknown covariate means; nothing else is changed.
+"""Learn after the training what an unknown covariate means; nothing else is changed.
 
 A covariate that no training subject lacks has a row "missing" that training never met, and no
 training subject has a level that is "unseen". Left at zero these rows say something arbitrary: of

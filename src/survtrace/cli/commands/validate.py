@@ -156,7 +156,7 @@ def _why_not_scored(scores: pd.DataFrame) -> list[str]:
 def _side_by_side(
     scores: pd.DataFrame, names: Names, index: list[str], columns: Sequence[str]
 ) -> pd.DataFrame:
-    """A row for each cause, horizon and group, a column for each score that is shown."""
+    """Make a row for each cause, horizon and group, a column for each score that is shown."""
     some = scores[scores["score"].isin(columns)]
     shown = some.assign(
         cause=some["cause"].map(names.cause),
