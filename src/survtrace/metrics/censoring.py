@@ -97,7 +97,7 @@ class CensoringSurvival(StepFunction):
         return left if self.entered is None else np.where(self.at_risk > 0, left, self.entered)
 
     def usable(self, times: Floats) -> Floats:
-        """Mark the times at which a score may divide by G."""
+        """Return those of the times at which a score may divide by G."""
         return times[times <= self.last_usable]
 
     def inverse(self, t: ArrayLike) -> Floats:

@@ -64,7 +64,7 @@ def validate(
     ] = None,
     thresholds: Annotated[
         str | None,
-        typer.Option(metavar="0.1,0.2", help="Predictions from which on one would treat."),
+        typer.Option(metavar="0.1,0.2", help="Predictions above which one would treat."),
     ] = None,
     landmark: Annotated[
         float | None,
