@@ -198,7 +198,7 @@ def explain(
     *,
     how: TableOptions,
 ) -> None:
-    """Which covariates the predictions rely on, and where the network looked.
+    """Measure which covariates the predictions rely on, and show where the network looked.
 
     Importance: how much each cause's Brier score rises when a covariate is shuffled.
     """
