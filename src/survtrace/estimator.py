@@ -97,7 +97,7 @@ class SurvTRACE(CertaintyMethods, BaseEstimator):  # type: ignore[misc]
     intervals
         Whether to learn after the training how far predictions may be from the truth, as
         `predict_interval` needs: about half of the time of the training more. The network is the
-        same either way.
+        same either way. Not learned from files, from start-stop rows or with weights (``ips``).
     categorical
         Columns (names or numbers) to treat as categorical whatever their dtype.
     columns

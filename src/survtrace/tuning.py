@@ -1,4 +1,4 @@
-"""Searches settings with Optuna, on training and validation rows only; a killed search goes on."""
+"""Search settings with Optuna, on training and validation rows only; a killed search goes on."""
 
 from __future__ import annotations
 
@@ -82,10 +82,27 @@ def tune(
     X, y
         Learning rows only: keep the rows to report on out of this. Rows of one subject stay on one
         side of each fold.
+    folder
+        Where trials and the best settings are kept.
     space
         "paper" (its grid) or "wide" (the grid and more).
+    n_trials, n_folds
+        How many settings are tried in all, each on how many inner folds.
     fixed
         Settings held fixed, such as ``{"n_members": 1, "categorical": [...]}``.
+    random_state
+        Seed of the folds, the search and every fit.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from survtrace.datasets import make_cohort
+    >>> X, y = make_cohort(200, proportions=(0.4, 0.2), random_state=0)
+    >>> X, small = X.select_dtypes("number"), {"n_members": 1, "max_epochs": 1, "depth": 1}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     best = tune(X, y, folder, n_trials=1, n_folds=2, fixed=small)
+    >>> best["depth"], "lr" in best
+    (1, True)
     """
     require("optuna", "tune", "a search needs")  # before a folder is made
     trials = read_path("folder", folder) / TRIALS
@@ -193,7 +210,7 @@ def inner_folds(y: Any, n_folds: int, random_state: int) -> list[Fold]:
 def mean_losses(
     X: Any, y: Any, folds: list[Fold], settings: Mapping[str, Any], random_state: int
 ) -> Iterator[float]:
-    """After each fold, the mean of the integrated Brier scores of all so far, over causes too."""
+    """Yield after each fold the mean integrated Brier score of all so far, over causes too."""
     losses = []
     for learn, held_out in folds:
         # Intervals of predictions have no part in the score, and take half of the time more.

@@ -55,7 +55,7 @@ class CauseSpecific(IncidenceCurves):
 
     @property
     def search_space(self) -> dict[str, tuple[Any, ...]]:
-        """The settings worth tuning are those of the baseline."""
+        """Return the settings worth tuning: those of the baseline."""
         return getattr(self.factory, "search_space", {})
 
     def fit(self, X: Any, y: Any) -> Self:

@@ -60,7 +60,7 @@ class IncidenceCurves(ABC):
 
     @abstractmethod
     def _incidence(self, rows: Any, times: Floats) -> Floats:
-        """Shape (subject, cause, time)."""
+        """Compute incidences, shape (subject, cause, time)."""
 
     @abstractmethod
     def _incidence_after(self, rows: Any, times: Floats, after: float) -> Floats:
@@ -127,7 +127,7 @@ class Baseline(IncidenceCurves):
         """Learn from the numbers of the training subjects."""
 
     def _incidence_after(self, design: Floats, times: Floats, after: float) -> Floats:
-        """Incidence of those event-free at ``after``: what is gained since, of those left."""
+        """Compute incidences of those event-free at ``after``: the gain since, over those left."""
         return gained_after(self._incidence(design, np.append(times, after)), times, after)
 
 
@@ -172,7 +172,7 @@ def library(module: str) -> Any:
 
 
 def linear_values(knots: Floats, curves: Floats, times: Floats) -> Floats:
-    """Curves (..., knot) that are linear between their knots, read at times; constant outside.
+    """Read curves (..., knot), linear between their knots and constant outside, at times.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def linear_values(knots: Floats, curves: Floats, times: Floats) -> Floats:
 
 
 def gained_after(incidence: Floats, times: Floats, after: float) -> Floats:
-    """Incidence from a time on, of incidences (..., cause, time) whose last time is that one.
+    """Compute incidences from a time on, of (..., cause, time) with that time in the last column.
 
     Examples
     --------

@@ -131,7 +131,7 @@ class PartialLikelihood:
         return coefficients
 
     def baseline_hazard(self, coefficients: Floats) -> Floats:
-        """Breslow's cumulative baseline hazard at each distinct event time, rising."""
+        """Compute Breslow's cumulative baseline hazard at each distinct event time, rising."""
         score, top = self._scores(coefficients)
         risk = self._risk(np.exp(score - top))
         return np.asarray(np.cumsum(np.exp(np.log(self.n_events) - np.log(risk) - top)))

@@ -73,7 +73,7 @@ class Design:
         self._columns = np.flatnonzero(counts > 0)
 
     def matrix(self, X: Any) -> NDArray[np.float64]:
-        """Shape (subject, column)."""
+        """Make the matrix, shape (subject, column)."""
         return np.asarray(self._sparse(open_table(X)).toarray(), dtype=np.float64)
 
     def _sparse(self, table: Any) -> sparse.csr_matrix:

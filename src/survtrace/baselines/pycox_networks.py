@@ -244,7 +244,7 @@ def event_quantiles(outcome: Outcome, n_intervals: int) -> Floats:
 
 
 def discrete_interval(outcome: Outcome, cuts: Floats) -> NDArray[np.int64]:
-    """Events count at the cut after them, censoring at the cut before it (-1: before the first).
+    """Find the cut at which each row counts: events at the next, censoring at the last (-1: none).
 
     Examples
     --------

@@ -64,5 +64,5 @@ class SurvivalBoost(Baseline):
         return self._states(design, times)[:, 1:]
 
     def _states(self, design: Floats, times: Floats) -> Floats:
-        """Shape (subject, 1 + cause, time): event-free, then each cause."""
+        """Predict each state, shape (subject, 1 + cause, time): event-free, then each cause."""
         return np.clip(self.booster_.predict_cumulative_incidence(design, times), 0.0, 1.0)

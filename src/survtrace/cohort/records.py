@@ -59,7 +59,7 @@ class Layout:
         return _typed(columns)
 
     def tensors(self, columns: Columns) -> Batch:
-        """Columns as the tensors of a batch; those that are missing are the same for everybody."""
+        """Turn columns into tensors of a batch; those missing are the same for everybody."""
         n_subjects = len(columns["event"])
         constant = {
             "weight": torch.ones(n_subjects),
@@ -98,7 +98,7 @@ class Layout:
         return [j for j, column in enumerate(self.encoding.columns) if isinstance(column, Scale)]
 
     def pack(self, columns: Columns) -> Records:
-        """Columns as records: rows counted from the covariate's first, values of numbers alone."""
+        """Pack columns into records: rows counted from the covariate's first, values of numbers."""
         records = np.empty(len(columns["event"]), self.dtype)
         rows = columns["rows"] - self.encoding.first_rows[:-1]
         values = columns["values"][:, self._numerical]
@@ -107,7 +107,7 @@ class Layout:
         return records
 
     def unpack(self, records: Records) -> Batch:
-        """Records as the tensors of a batch."""
+        """Turn records into the tensors of a batch."""
         columns: Columns = {name: records[name].copy() for name in self.dtype.names or ()}
         columns["rows"] = records["rows"] + self.encoding.first_rows[:-1].astype(np.int32)
         columns["values"] = np.ones(records["rows"].shape, dtype=np.float32)

@@ -31,7 +31,7 @@ class RecordStore(Protocol):
 
     @property
     def fingerprint(self) -> bytes:
-        """Identifies all of them."""
+        """Identify all records."""
 
     def read(self, chunks: Sequence[int], length: int = 0) -> Records:
         """Read some chunks, one behind the other, filled up with zeros to a length."""
@@ -97,7 +97,7 @@ class ScratchFile:
 
     @property
     def fingerprint(self) -> bytes:
-        """Identifies all that was written."""
+        """Identify all that was written."""
         return self._digest.digest()
 
     def close(self) -> None:

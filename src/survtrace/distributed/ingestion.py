@@ -56,7 +56,7 @@ class SharedRecords:
 
     @property
     def fingerprint(self) -> bytes:
-        """Identifies all records."""
+        """Identify all records."""
         return hashlib.sha256(b"".join(part.digest for part in self.parts)).digest()
 
     def read(self, chunks: Sequence[int], length: int = 0) -> Records:

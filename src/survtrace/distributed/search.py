@@ -30,7 +30,7 @@ def tune(
     gpus_per_trial: float = 0.0,
     max_failures: int = 3,
 ) -> dict[str, Any]:
-    """Find settings as `survtrace.tuning.tune` does, as many trials at a time as the cluster bears.
+    """Find settings as `survtrace.tuning.tune` does, as many trials at a time as there is room for.
 
     The folder is that of `survtrace.tuning.tune`: either function goes on with a search of the
     other. Several machines need one that all of them see.

@@ -146,7 +146,7 @@ def validate(
     centre
         A column of X, or values: each is a centre, between which the spread is found.
     thresholds
-        Predictions from which on one would treat, for the decision curve; by default 0.01, 0.02,
+        Predictions above which one would treat, for the decision curve; by default 0.01, 0.02,
         ... up to what 1 % of the subjects exceed (in steps of 0.02 if that is above 0.5).
     cuts
         Where to cut numbers, by column: ``{"age": [50, 65]}``.

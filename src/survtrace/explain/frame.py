@@ -21,7 +21,7 @@ def require_fitted(est: Any) -> None:
 
 
 def read_frame(est: Any, X: Any) -> pd.DataFrame:
-    """X as a pandas frame with the columns the estimator knows, in its order."""
+    """Read X as a pandas frame with the columns the estimator knows, in its order."""
     require_fitted(est)
     table = open_table(X)
     whole = table.to_native()
@@ -49,7 +49,7 @@ def read_cause(est: Any, cause: Any) -> Any:
 def incidence_by(
     est: Any, X: pd.DataFrame, time: float, cause: Any, after: float | None
 ) -> NDArray[np.float64]:
-    """Predicted incidence by a time, (subject,) or (subject, cause), perhaps from a start on."""
+    """Predict incidence by a time, (subject,) or (subject, cause), perhaps from a start on."""
     start = {} if after is None else {"conditional_after": after}  # others do not know the word
     found: NDArray[np.float64] = est.predict_cumulative_incidence(X, [time], cause, **start)
     return found[..., 0]

@@ -55,7 +55,7 @@ def _state_nodes(
 
 
 def _with_survival(end: Value, other: Value, n_states: int) -> Value:
-    """Put an end of survival's interval before those of the causes, from the other end of any."""
+    """Put an end of survival before those of the causes: 1 minus the other end of any cause."""
     return concatenate([1.0 - other.slice(1, 0, 1), end.slice(1, 1, n_states)], axis=1)
 
 

@@ -173,7 +173,7 @@ def whole_blocks(n_subjects: int) -> int:
 
 
 def _mean(member_curves: Tensor, share: Tensor | None) -> Tensor:
-    """Mean over members, each weighted by its share of the survivors where there are shares."""
+    """Average over members, each weighted by its share of the survivors where there are shares."""
     if share is None:
         return member_curves.mean(0)
     share = share if member_curves.dim() == 3 else share.unsqueeze(2)
@@ -182,7 +182,7 @@ def _mean(member_curves: Tensor, share: Tensor | None) -> Tensor:
 
 
 def _deviation(member_curves: Tensor) -> Tensor:
-    """Standard deviation between members, in two passes: a tenth of the time of `Tensor.std`."""
+    """Compute the deviation between members in two passes: a tenth of the time of `Tensor.std`."""
     return (member_curves - member_curves.mean(0)).square().mean(0).sqrt()
 
 

@@ -149,7 +149,7 @@ def member_shares(
 def net_incidence(
     hazard: Float[Tensor, "member subject cause interval"], at: TimeIndex
 ) -> Float[Tensor, "member subject cause time"]:
-    """Probability of each cause if the others did not exist: 1 - exp(-its cumulative hazard).
+    """Compute each cause's probability if no other existed: 1 - exp(-its cumulative hazard).
 
     What the paper ranks by. Over several causes these do not sum to one minus survival.
     """
@@ -162,7 +162,7 @@ def net_incidence(
 def restricted_mean(
     hazard: Float[Tensor, "member subject cause interval"], at: TimeIndex
 ) -> Float[Tensor, "member subject time"]:
-    """Area under the survival curve, which is constant outside the grid: mean event-free time.
+    """Compute the mean event-free time: the area under survival, constant outside the grid.
 
     From 0, or from the start of a conditional curve; before the first cut survival is 1.
     """
@@ -214,7 +214,7 @@ def cumulative_hazard(
 def crossing_time(
     hazard: Float[Tensor, "member subject cause interval"], at: TimeIndex
 ) -> Float[Tensor, "1 subject level"]:
-    """First time at which averaged survival has fallen to each level; infinite if it never does.
+    """Find when averaged survival has fallen to each level; infinite if it never does.
 
     By bisection, since an average of exponentials has no inverse in closed form.
     """
@@ -234,7 +234,7 @@ def crossing_time(
 def hazards(
     hazard: Float[Tensor, "member subject cause interval"], at: TimeIndex
 ) -> Float[Tensor, "1 subject member cause interval"]:
-    """Hazards themselves, of all members, whatever is asked: what a `CurveFunction` keeps."""
+    """Give the hazards themselves, of all members, which a `CurveFunction` keeps."""
     return hazard.transpose(0, 1)[None]
 
 
@@ -296,6 +296,6 @@ def _pick(per_interval: Tensor, at: TimeIndex) -> Tensor:
 
 
 def _mean_decay(x: Tensor) -> Tensor:
-    """(1 - exp(-x)) / x, which is 1 at 0."""
+    """Compute (1 - exp(-x)) / x, which is 1 at 0."""
     small = x < 1e-12
     return torch.where(small, 1 - x / 2, -torch.expm1(-x) / torch.where(small, 1.0, x))

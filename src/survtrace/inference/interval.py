@@ -64,7 +64,7 @@ class IntervalScale:
         return asdict(self)
 
     def bounds(self, incidence: Array, std: Array, level: float) -> Array:
-        """Both ends at the cuts, shape (end, subject, state, cut); of the first state, any cause.
+        """Find both ends at the cuts, (end, subject, state, cut); the first state is any cause.
 
         Both are computed at once: of one subject every step takes as long as of many numbers.
         """
@@ -187,7 +187,7 @@ def with_cuts(cuts: Array, points: Array) -> Array:
 def ends_of_states(
     scale: IntervalScale, mean: Array, std: Array, cuts: Array, points: Array, level: float
 ) -> tuple[Array, Array]:
-    """Both ends for any cause and for each, from the states at `with_cuts` and their deviation."""
+    """Find both ends for any cause and for each, from the states at `with_cuts` and deviations."""
     n_cuts = len(cuts)
     incidence = mean.copy()
     incidence[:, 0] = 1 - mean[:, 0]

@@ -370,7 +370,7 @@ class CurveMethods:
         return_array: bool = True,
         as_frame: bool = False,
     ) -> Any:
-        """Curves of a kind as an array, two, functions or a frame: as the methods promise."""
+        """Give curves of a kind as an array, two, functions or a frame: as the methods promise."""
         check_flags(return_std=return_std, return_array=return_array, as_frame=as_frame)
         predictor, chosen = self._predictor(), self._place(cause)
         if not return_array:

@@ -110,7 +110,7 @@ def _level_codes(
     if isinstance(column, Levels):
         return column.codes + 1 if len(column.text) <= MOST_LEVELS else None
     some = column[:SAMPLE]
-    if len(np.unique(some[~np.isnan(some)])) > MOST_LEVELS:  # cheaper than the all_codes column
+    if len(np.unique(some[~np.isnan(some)])) > MOST_LEVELS:  # cheaper than of all rows
         return None
     distinct, codes = np.unique(column[present], return_inverse=True)
     if len(distinct) > MOST_LEVELS:

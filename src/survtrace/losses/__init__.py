@@ -1,1 +1,1 @@
-"""Hazards meet outcomes."""
+"""Losses of hazards, given outcomes."""

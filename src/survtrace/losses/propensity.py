@@ -14,7 +14,7 @@ def propensities(
     training: NDArray[np.int64],
     clip: float,
 ) -> NDArray[np.float64]:
-    """Probability of each cause given the covariates: a logistic regression per cause (eq. 20).
+    """Estimate each cause's probability given the covariates, by logistic regressions (eq. 20).
 
     Fitted on training rows, on standardised numericals and one-hot categoricals; predicted for
     every row and kept above ``clip``.
@@ -40,7 +40,7 @@ def propensities_by_rate(
     training: NDArray[np.int64],
     clip: float,
 ) -> NDArray[np.float64]:
-    """Probability of each cause in a mean subject's time, where rows differ in when they begin.
+    """Estimate each cause's probability in a subject's mean time, where rows enter at any time.
 
     Whether a row had an event depends on how much time it covers. So a Poisson regression learns
     the rate of each cause, every row counting by its ``time`` under observation, and a rate r is

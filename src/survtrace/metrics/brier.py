@@ -122,7 +122,7 @@ def integrated_brier_score(
 def integrated_brier_scores(
     y: Any, incidence: Floats, times: ArrayLike, causes: Sequence[Any], *, y_train: Any = None
 ) -> list[Score]:
-    """`integrated_brier_score` of each cause, from incidences of shape (subject, cause, time).
+    """Compute `integrated_brier_score` of each cause, from incidences (subject, cause, time).
 
     Examples
     --------
@@ -182,7 +182,7 @@ class _Scored(NamedTuple):
         return self._replace(times=times, predicted=predicted, usable=self.usable[self.usable])
 
     def errors(self) -> Iterator[tuple[float, Floats]]:
-        """Return the weighted squared error of each subject, one time after the other.
+        """Yield the weighted squared error of each subject, one time after the other.
 
         Where subjects enter late, their weights are divided by their sum, and the first number is
         the score; what follows is by how much each subject's error exceeds it, mean 0. Else it

@@ -251,7 +251,7 @@ def _basis(x: Floats, knots: Floats) -> Floats:
 def _regress(
     response: Floats, design: Floats, offset: Floats, start: Floats
 ) -> tuple[Floats, Floats] | None:
-    """Coefficients of a cloglog regression and the influence of each subject on them, or None.
+    """Fit a cloglog regression: coefficients and the influence of each subject on them, or None.
 
     With a constant variance the estimating equations are those of least squares: Newton's steps,
     or Gauss and Newton's where the sum of squares is not convex, halved until it falls. (Gauss and
@@ -273,7 +273,7 @@ def _regress(
 def _descend(
     response: Floats, design: Floats, offset: Floats, coefficients: Floats
 ) -> tuple[Floats, Floats] | None:
-    """What `_regress` finds from these coefficients."""
+    """Find what `_regress` finds, from these coefficients on."""
 
     def residual(at: Floats) -> Floats:
         return np.asarray(response - _probability(offset + design @ at))

@@ -97,7 +97,7 @@ class CensoringSurvival(StepFunction):
         return left if self.entered is None else np.where(self.at_risk > 0, left, self.entered)
 
     def usable(self, times: Floats) -> Floats:
-        """Mark the times at which a score may divide by G."""
+        """Return those of the times at which a score may divide by G."""
         return times[times <= self.last_usable]
 
     def inverse(self, t: ArrayLike) -> Floats:
@@ -258,7 +258,7 @@ class Weights:
         return self._martingale(per_censoring, hazard), np.zeros(0)
 
     def _martingale(self, per_censoring: Floats, hazard: Floats) -> Floats:
-        """Each row's censoring less its entry, and less what was expected while it was at risk.
+        """Compute each row's censoring less its entry, and less what was expected while at risk.
 
         A row that goes on at once, or that another one comes before, neither leaves nor enters.
         """

@@ -204,7 +204,7 @@ def checked_level(level: float) -> float:
 
 
 def read_thresholds(thresholds: ArrayLike) -> Floats:
-    """Read predicted probabilities from which on one acts: from 0 to below 1.
+    """Read predicted probabilities above which one acts: from 0 to below 1.
 
     Examples
     --------

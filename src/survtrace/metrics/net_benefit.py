@@ -2,8 +2,8 @@
 
 Of those above the threshold, a share has the event by the horizon (Aalen-Johansen among them, so
 that competing events and censoring count; van Geloven et al., BMJ 2022). Each of them gains 1, and
-each of the others above the threshold loses threshold / (1 - threshold), since who treats from
-that risk on holds so many needless treatments for as bad as one event missed.
+each of the others above the threshold loses threshold / (1 - threshold): who treats
+above a risk of 10 % accepts nine needless treatments for one of somebody who has the event.
 
 Where subjects enter late, the share above the threshold is that in the population they entered
 from, as in `mean_incidence`.
@@ -39,7 +39,7 @@ class DecisionCurve:
     Attributes
     ----------
     thresholds
-        The predicted incidence from which on one would treat.
+        The predicted incidence above which one would treat.
     by_prediction
         Treat those above the threshold; a `Score` for each threshold, NaN where follow-up of
         those above ends before the horizon.

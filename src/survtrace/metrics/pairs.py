@@ -46,7 +46,7 @@ class PairTotals:
 
     @property
     def weight(self) -> float:
-        """Of all comparable pairs."""
+        """The weight of all comparable pairs."""
         return float(self.comparable[0].sum())
 
     @property

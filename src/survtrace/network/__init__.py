@@ -1,1 +1,1 @@
-"""A batch becomes hazards; every layer has the member axis."""
+"""A batch becomes logits; every layer has the member axis."""

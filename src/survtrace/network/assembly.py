@@ -49,7 +49,7 @@ class Shape:
 
 
 class Logits(NamedTuple):
-    """What the heads say before any loss or curve."""
+    """The outputs of all heads, before any loss or curve."""
 
     cause: Float[Tensor, "member subject cause interval"]
     mortality: Float[Tensor, "member subject"]

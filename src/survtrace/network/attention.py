@@ -1,4 +1,4 @@
-"""Tokens of one subject look at each other (eq. 5-8)."""
+"""Each token of a subject becomes a weighted mean of all its tokens (eq. 5-8)."""
 
 import math
 

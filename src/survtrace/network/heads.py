@@ -77,6 +77,6 @@ class CauseHeads(nn.Module):
     def outputs_of(
         self, logits: Float[Tensor, "member interval"]
     ) -> Float[Tensor, "member interval"]:
-        """Compute the outputs of a head from its logits: what `forward` does, undone."""
+        """Compute the outputs of a head from its logits: the inverse of `forward`."""
         share = self.proportional / (1 + self.proportional)
         return logits - share * logits.mean(-1, keepdim=True)

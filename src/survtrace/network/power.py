@@ -1,4 +1,4 @@
-"""Raises hazards to a power for each cause, as an update may have learned it, by their logits.
+"""Raise hazards to a power for each cause, as an update may have learned it, by their logits.
 
 Kernels and curves take logits, of which they compute the softplus. Logits whose softplus is the
 power of the hazard leave all of them as they are; without powers nothing is computed at all.

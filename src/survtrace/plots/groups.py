@@ -196,7 +196,7 @@ def plot_at_risk(
 
 
 def _write_numbers_at_risk(ax: Axes, members: dict[str, Outcome]) -> None:
-    """Return a row for each group below the axis: how many are under observation at each tick."""
+    """Write a row for each group below the axis: how many are under observation at each tick."""
     start, end = ax.get_xlim()
     ticks = [tick for tick in ax.get_xticks() if start <= tick <= end]
     below: dict[str, Any] = {

@@ -118,7 +118,7 @@ def plot_decision_curve(
     Parameters
     ----------
     thresholds
-        The predicted incidence from which on one would treat, increasing.
+        The predicted incidence above which one would treat, increasing.
     benefits
         Net benefit of each prediction at each threshold, shape (threshold,) or
         (prediction, threshold), as from `survtrace.metrics.net_benefit`.
@@ -160,7 +160,7 @@ def plot_decision_curve(
     # Treating all falls without end and may leave the picture; a prediction that does harm may not.
     ax.set_ylim(bottom - 0.1 * (top - bottom), top)
     ax.set_xlim(places[0], places[-1] if len(places) > 1 else 1)
-    ax.set(xlabel="threshold: predicted incidence from which on one treats", title=title)
+    ax.set(xlabel="threshold: predicted incidence above which one treats", title=title)
     ax.set_ylabel("net benefit per subject")
     return with_legend(ax, is_new, **BESIDE)
 

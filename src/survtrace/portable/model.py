@@ -20,9 +20,10 @@ from survtrace.tables.typicality.typicality import Typicality
 class PortableSurvTRACE(CertaintyMethods):
     """Predictions of a saved SurvTRACE, by numpy alone; made by `load`.
 
-    Methods, shapes, warnings and errors are those of `SurvTRACE`, its numbers the same to rounding
-    of float32 (about 1e-7). Rows come as a list of mappings, a mapping of columns, a structured or
-    2-D array, or any frame; not from files. It does not learn, score or update.
+    Methods, shapes, warnings and errors are those of `SurvTRACE`, its probabilities the same to
+    1e-6 and cumulative hazards to 2e-6, since float32 is rounded otherwise. Rows come as a list of
+    mappings, a mapping of columns, a structured or 2-D array, or any frame; not from files. It does
+    not learn, score or update.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ class Known:
 
     @property
     def card(self) -> Mapping[str, Any]:
-        """Of the model; empty for one of an earlier version."""
+        """The card of the model; empty for one of an earlier version."""
         return self.names.card
 
     @property

@@ -89,7 +89,7 @@ class Scores:
 
     @property
     def horizon(self) -> float:
-        """The middle one."""
+        """The middle one of the horizons."""
         return float(self.horizons[len(self.horizons) // 2])
 
     @property

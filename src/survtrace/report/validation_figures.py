@@ -207,7 +207,7 @@ def _at(table: pd.DataFrame, cause: Any, horizon: float) -> pd.DataFrame:
 
 
 def _each_prediction(histogram: pd.DataFrame) -> Any:
-    """Predictions that give the histogram, even within each bin: drawn in other bins, no comb."""
+    """Make predictions that give the histogram, evenly spread in each bin: no gaps in others."""
     bins = zip(histogram["from"], histogram["to"], histogram["n"], strict=True)
     return np.concatenate([np.linspace(low, high, int(n) + 2)[1:-1] for low, high, n in bins])
 

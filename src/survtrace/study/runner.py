@@ -1,4 +1,4 @@
-"""Runs every job once: killed at any moment and started again, it ends with the same tables."""
+"""Run every job once: killed at any moment and started again, it ends with the same tables."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def search_settings(
 
 
 def combinations(space: Mapping[str, tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
-    """Return every combination of the values.
+    """Yield every combination of the values.
 
     Examples
     --------

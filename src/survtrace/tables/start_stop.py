@@ -290,7 +290,7 @@ def _cut(subject: Rows, moments: Floats, outcome: Outcome, labels: Any) -> Cut:
 
 
 def _last_known(series: Any, cut: Cut) -> Rows:
-    """Find the place of the last value measured before each row starts; -1 for none."""
+    """Find the place of the last value measured by the start of each row; -1 for none."""
     known = ~_is_missing(series)
     places = np.maximum.accumulate(np.where(known, np.arange(len(known)), -1))
     found = places[cut.visit]

@@ -1,1 +1,1 @@
-"""The visible loop, and what it remembers."""
+"""The training loop, what it remembers, and what is learned after it."""

@@ -49,7 +49,7 @@ class Checkpoint:
             part.write_bytes(save(tensors, metadata={"note": json.dumps(note)}))
 
     def restore(self, state: State) -> int:
-        """Load the state if there is one; returns the first epoch still to do."""
+        """Load the state if there is one; return the first epoch still to do."""
         if not self.path.exists():
             return 0
         note, tensors = self._read()
@@ -110,7 +110,7 @@ def _note_digest(note: dict[str, Any], tensors: dict[str, torch.Tensor]) -> str:
 
 
 def _digest(tensors: dict[str, torch.Tensor]) -> str:
-    """Identifies the content of all tensors."""
+    """Identify the content of all tensors."""
     digest = hashlib.sha256()
     for name in sorted(tensors):
         digest.update(name.encode() + tensors[name].numpy().tobytes())

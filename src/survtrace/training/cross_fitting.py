@@ -1,4 +1,4 @@
-"""Compares ways of updating: each row is predicted by a network that was updated without it."""
+"""Compare ways of updating: each row is predicted by a network that was updated without it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def ask(outcome: Outcome, end: float) -> list[Question]:
 
 
 def _times(outcome: Outcome, end: float) -> Array:
-    """Times between the 5 and 95 % quantiles of the event times at which scores have a weight."""
+    """Choose times between the 5 and 95 % event quantiles at which scores have a weight."""
     event_times = outcome.duration[(outcome.event > 0) & (outcome.duration <= end)]
     if len(event_times) < 2:
         return np.empty(0)
@@ -152,7 +152,7 @@ def mean_score(outcome: Outcome, questions: Sequence[Question], answers: Sequenc
 
 
 def ratios(question: Question, incidence: Array) -> dict[str, float | None]:
-    """Observed over expected events of each cause by the last time; None where undefined."""
+    """Divide observed by expected events of each cause by the last time; None where undefined."""
     found = {}
     for k, cause in enumerate(question.outcome.causes):
         ratio = float(

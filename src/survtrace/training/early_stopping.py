@@ -28,7 +28,7 @@ class EarlyStopping:
         loss: Float[Tensor, " learning"],
         epoch: int,
     ) -> Bool[Tensor, " learning"]:
-        """Note the losses and parameters after an epoch; tells which members were never better."""
+        """Note the losses and parameters after an epoch; tell which are at their best so far."""
         members = self.learning
         improved = loss < self.best_loss[members]
         better = members[improved]

@@ -1,4 +1,4 @@
-"""Trains a fitted network further on new subjects: the heads of its causes, or all of it."""
+"""Train a fitted network further on new subjects: the heads of its causes, or all of it."""
 
 from __future__ import annotations
 

@@ -260,7 +260,7 @@ def model_card(
 
 
 def _follow_up(outcome: Outcome) -> dict[str, float | None]:
-    """Quartiles by the reverse Kaplan-Meier estimate (None: not reached), and the longest."""
+    """Estimate quartiles by reverse Kaplan-Meier (None: not reached); add the longest."""
     quartiles = follow_up_quantiles(outcome)
     names = ("first_quartile", "median", "third_quartile")
     known = {n: None if np.isnan(q) else float(q) for n, q in zip(names, quartiles, strict=True)}

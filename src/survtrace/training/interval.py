@@ -1,4 +1,4 @@
-"""After the training, learns how far predictions may be from the truth: fits to simulated outcomes.
+"""Learn after the training how far predictions may be from the truth, by simulated outcomes.
 
 The deviation between members tells where a network is unsure, but not how much: all of them learn
 from the same rows and stop early in the same way. Here some members are taken for the truth in
@@ -39,7 +39,8 @@ MOST_SUBJECTS = 4096  # on whom errors are measured
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 # From so many events on intervals are less than twice as wide as errors in simulated outcomes say,
 # from ten times as many less than a tenth wider. Chosen on other cohorts than those of
-# benchmarks/patient_intervals.py: of a cause with 45 events .90 of the intervals held the truth.
+# benchmarks/patient_intervals.py: there, of a cause with 45 events, .90 of the intervals held the
+# truth without this margin.
 FEW_EVENTS = 10
 SMALLEST, LARGEST = 1e-6, 1 - 1e-6  # incidences whose errors are measured
 

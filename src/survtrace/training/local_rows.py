@@ -1,4 +1,4 @@
-"""Reads subjects of a new place in the encoding and on the time grid of a fitted estimator."""
+"""Read subjects of a new place in the encoding and on the time grid of a fitted estimator."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def begin(network: Network, plan: Plan, n_steps: int, history: History) -> State
 def validation_loss(
     network: Network, batch_source: BatchSource, members: list[int], group: ProcessGroup = ALONE
 ) -> Float[Tensor, " member"]:
-    """Survival loss of each member on its own validation subjects; the auxiliary tasks aside."""
+    """Compute the survival loss of each member on its validation subjects, without other tasks."""
     network.eval()
     total = torch.zeros(len(members), device=network.device)
     for chunk in batch_source.validation(members):

@@ -1,4 +1,4 @@
-"""Fits the level of the hazards after the training: events observed over events expected.
+"""Fit the level of the hazards after the training: events observed over events expected.
 
 Training keeps the level of noisy hazards: with dropout in place, at parameters that every step
 moves. A hazard is nearly the exponential of its logit, and noise of the logit raises its mean.
@@ -51,7 +51,7 @@ def count_events(
     n_causes: int,
     n_intervals: int,
 ) -> Float[Tensor, "*member cause interval"]:
-    """Compute weighted number of events of each cause in each interval.
+    """Compute the weighted number of events of each cause in each interval.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def recalibration_factors(
     expected: Float[Tensor, "*member cause interval"],
     observed: Float[Tensor, "*member cause interval"],
 ) -> Float[Tensor, "*member cause interval"]:
-    """Compute factor on each hazard that maximises the likelihood: events observed over expected.
+    """Compute the factor on each hazard of the highest likelihood: events observed over expected.
 
     With hazards c h the likelihood is highest at c = observed / expected. Half an event is
     added to both, so that an interval without events does not get hazard 0.

@@ -1,4 +1,4 @@
-"""Rescales the hazards of a fitted network to new subjects: a factor per cause, and a power.
+"""Rescale the hazards of a fitted network to new subjects: a factor per cause, and a power.
 
 A hazard h of a cause becomes a r (h / r)^b, where r is the hazard of a typical subject in the same
 interval: ``a`` moves the level, ``b`` pulls subjects apart (above 1) or together (below 1), and the
@@ -61,7 +61,7 @@ def log_hazards(
 def typical_log_hazards(
     log_hazard: Float[Tensor, "member subject cause interval"], subjects: Batch
 ) -> Float[Tensor, "cause interval"]:
-    """Mean log hazard of those under observation in each interval; of all, where nobody is."""
+    """Average log hazards of those under observation in each interval; of all, where nobody is."""
     lived = _lived(subjects, log_hazard)
     seen = lived.sum(0)
     weight = torch.where(seen > 0, lived / seen.clamp(min=1e-12), 1 / len(lived))
@@ -102,7 +102,7 @@ def put_into(network: Network, found: Rescaling, typical: Float[Tensor, "cause i
 def log_likelihood(
     hazard_logs: Float[Tensor, "member subject cause interval"], subjects: Batch
 ) -> Float[Tensor, " subject"]:
-    """Log likelihood of each outcome under the average of the members' curves.
+    """Compute the log likelihood of each outcome under the average of the members' curves.
 
     Given that the subject was event-free at its entry: there each member counts by its share of
     the survivors. The log length of the interval is left out: no factor or power changes it.
@@ -150,7 +150,7 @@ def events_ratio(network: Network, subjects: Batch) -> float:
 
 
 def _first_guess(log_hazard: Tensor, subjects: Batch) -> np.ndarray:
-    """Log of events observed over expected, where search for the factors begins."""
+    """Compute the log of observed over expected events, where the search for factors begins."""
     expected, observed = _expected_and_observed(log_hazard, subjects)
     guess = torch.log(recalibration_factors(expected[:, None], observed[:, None]))
     return guess.squeeze(1).double().cpu().numpy()

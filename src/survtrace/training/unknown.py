@@ -1,4 +1,4 @@
-"""After the training, learns what an unknown covariate means; nothing else is changed.
+"""Learn after the training what an unknown covariate means; nothing else is changed.
 
 A covariate that no training subject lacks has a row "missing" that training never met, and no
 training subject has a level that is "unseen". Left at zero these rows say something arbitrary: of
@@ -30,8 +30,8 @@ LEARNING_RATE = 0.05
 # The share of a subject's covariates that are hidden is drawn evenly from 0 to this; above 1 all
 # are, so that a fifth of the subjects teach the answer for one of whom nothing is known.
 MOST_HIDDEN = 1.25
-# Rows of "missing" that fewer subjects than this have taught are learned here; the others keep
-# the meaning that missing has in the table.
+# Rows of "missing" are learned here if a smaller share of the table's rows than this lacks the
+# covariate; the others keep the meaning that missing has in the table.
 ENOUGH = 0.01
 
 

@@ -1,4 +1,4 @@
-"""Updates a fitted network with subjects of another place, in one way or in the best of several."""
+"""Update a fitted network with subjects of another place, in one way or in the best of several."""
 
 from __future__ import annotations
 

@@ -49,6 +49,13 @@ def test_a_code_just_above_twice_the_longest_of_the_others_is_told():
         warn_of_unknown_durations(followed(888, 443, 888, 888))
 
 
+def test_of_start_stop_rows_a_code_for_not_known_is_told_by_subjects():
+    entry, id = np.array([0.0, 12.0, 0.0, 12.0, 0.0]), np.array([1, 1, 2, 2, 3])
+    rows = followed(12.0, 999.0, 12.0, 999.0, 40.0, event=0, entry=entry, id=id)
+    with pytest.warns(DataWarning, match="duration is 999 for 2 of 3 subjects, and at most 40"):
+        warn_of_unknown_durations(rows)
+
+
 def test_of_subjects_censored_at_zero_the_number_and_the_first_are_told():
     outcome = Outcome(np.array([3.0, 0.0, 0.5, 0.0]), np.array([1, 0, 0, 0]), (1,))
     with pytest.warns(DataWarning, match=r"2 of 4 subjects are censored .*\(first: row 1\)"):

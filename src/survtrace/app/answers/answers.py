@@ -185,7 +185,7 @@ class Answers:
         ]
 
     def _states(self, questions: list[Asked]) -> tuple[Array, Array, Any]:
-        """Probability of each state, (subject, state, time), its deviation, and interval ends."""
+        """Predict each state, (subject, state, time), its deviation, and interval ends."""
         asked, encoded = questions[0], questions[0].encoded
         if len(questions) > 1:
             pairs = zip(*(each.encoded for each in questions), strict=True)

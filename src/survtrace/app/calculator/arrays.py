@@ -18,7 +18,7 @@ TYPES = {"float64": "<f8", "float32": "<f4", "int32": "<i4"}
 def weight_text(weights: NDArray[np.float32]) -> dict[str, Any]:
     """Write weights (..., n_in, n_out) with three characters each, in 753,571 steps a column.
 
-    A rounded weight is off by at most a 1.5 millionth of the largest of its column. float32 as
+    A rounded weight is off by at most 1.4e-6 of the largest of its column. float32 as
     base64 would take 5.3 characters, and the file would be too large to send by mail.
 
     Examples

@@ -101,7 +101,7 @@ def _version(package: str) -> str | None:
 
 
 def _reasons(est: SurvTRACE, device: torch.device) -> dict[str, str | None]:
-    """Why each operation of such an estimator would run in its plain form on a device."""
+    """Say why each operation of such an estimator would run in its plain form on a device."""
     from survtrace import ops
     from survtrace.training.fit import network_shape
 

@@ -198,7 +198,7 @@ def explain(
     *,
     how: TableOptions,
 ) -> None:
-    """Which covariates the predictions rely on, and where the network looked.
+    """Measure which covariates the predictions rely on, and show where the network looked.
 
     Importance: how much each cause's Brier score rises when a covariate is shuffled.
     """
@@ -350,7 +350,7 @@ def _conditions(times: str, points: list[float], after: str | None) -> dict[str,
 
 
 def _side_by_side(est: SurvTRACE, scores: pd.DataFrame) -> pd.DataFrame:
-    """A row for each cause and horizon (and landmark), a column for each score."""
+    """Make a row for each cause and horizon (and landmark), a column for each score."""
     integrated = scores["score"] == "IBS"
     table = scores.assign(
         cause=scores["cause"].map(est.cause_names_),
@@ -370,7 +370,7 @@ def _side_by_side(est: SurvTRACE, scores: pd.DataFrame) -> pd.DataFrame:
 def _with_interval(
     frame: pd.DataFrame, name: str, factor: float = 1, digits: int = 3
 ) -> pd.Series[str]:
-    """Each value and, in brackets, the ends of its interval."""
+    """Write each value and, in brackets, the ends of its interval."""
     value, low, high = (
         (factor * frame[each]).map(f"{{:.{digits}f}}".format) for each in (name, "low", "high")
     )

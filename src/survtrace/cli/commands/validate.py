@@ -64,7 +64,7 @@ def validate(
     ] = None,
     thresholds: Annotated[
         str | None,
-        typer.Option(metavar="0.1,0.2", help="Predictions from which on one would treat."),
+        typer.Option(metavar="0.1,0.2", help="Predictions above which one would treat."),
     ] = None,
     landmark: Annotated[
         float | None,
@@ -156,7 +156,7 @@ def _why_not_scored(scores: pd.DataFrame) -> list[str]:
 def _side_by_side(
     scores: pd.DataFrame, names: Names, index: list[str], columns: Sequence[str]
 ) -> pd.DataFrame:
-    """A row for each cause, horizon and group, a column for each score that is shown."""
+    """Make a row for each cause, horizon and group, a column for each score that is shown."""
     some = scores[scores["score"].isin(columns)]
     shown = some.assign(
         cause=some["cause"].map(names.cause),

@@ -1,4 +1,4 @@
-"""Tries whether Triton can compile and run a kernel here."""
+"""Try whether Triton can compile and run a kernel here."""
 
 from __future__ import annotations
 

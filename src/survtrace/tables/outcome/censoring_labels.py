@@ -269,7 +269,7 @@ def _options(labels: list[Any]) -> str:
 
 
 def _require_few(causes: Sequence[Any], counts: LabelCounts) -> None:
-    """Refuse an event column with nearly as many labels as subjects: an identifier, a duration."""
+    """Refuse an event column of so many labels, or of many for its events: it is something else."""
     n_events = sum(counts[cause].n for cause in causes)
     if len(causes) > MOST_CAUSES or (len(causes) >= MANY and 2 * len(causes) > n_events):
         n_subjects = sum(followed.n for followed in counts.values())

@@ -420,8 +420,8 @@ def _shift_zero_durations(
         return np.where(at_zero, zero_duration, duration)
     if zero_duration != "shift":
         seen = (
-            f"an event needs a duration above 0; {at_zero.sum()} of {len(at_zero)} events are at "
-            f"0 (first: {row_name(first_row + np.flatnonzero(at_zero)[0])})."
+            f"an event needs a duration above 0; {at_zero.sum()} of {(event > 0).sum()} events are "
+            f"at 0 (first: {row_name(first_row + np.flatnonzero(at_zero)[0])})."
         )
         way_out = "to move them to half the smallest positive duration."
         raise DataError(

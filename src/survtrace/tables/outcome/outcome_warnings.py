@@ -48,9 +48,9 @@ def warn_of_unknown_durations(outcome: Outcome) -> None:
     n_longest = int((outcome.duration == longest).sum())
     if longest in UNKNOWN_DURATIONS and n_longest > 1 and 2 * others < longest:
         warn(
-            f"duration is {longest:g} for {n_longest} of {len(outcome)} subjects, and at most "
-            f"{others:g} for all others; such a number often means that it is not known. If so, "
-            "drop these subjects.",
+            f"duration is {longest:g} for {n_longest} of {outcome.n_subjects} subjects, and at "
+            f"most {others:g} for all others; such a number often means that it is not known. If "
+            "so, drop these subjects.",
             DataWarning,
         )
 
