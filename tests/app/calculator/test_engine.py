@@ -187,6 +187,8 @@ def test_a_table_with_an_age_for_each_is_scored_from_then_on(fitted_by_age, tmp_
         ("a,b\n1,2\n", {"times": 2}, "it has none of ['age', 'size'"),
         ("age,age\n1,2\n", {"times": 2}, "['age'] occur more than once"),
         ("Age,size\n1,2\n", {"times": 2}, "no column 'age'; is 'Age' meant?"),
+        ("agee,size\n1,2\n", {"times": 2}, "no column 'age'; is 'agee' meant?"),
+        ("age,now\n60,0x10\n", {"times": 2, "after": "now"}, "1 of 1 rows have none"),
         ("age,size\n1,2,3\n", {"times": 2}, "line 2 has 3 cells"),
         ('age,size\n"1,2\n', {"times": 2}, "a quote that is not closed"),
         ("age\nold\n", {"times": 2}, "(first: row 0, 'old' is no number)"),
