@@ -185,6 +185,7 @@ def test_a_table_with_an_age_for_each_is_scored_from_then_on(fitted_by_age, tmp_
         ("", {"times": 2}, "it is empty"),
         ("age\n", {"times": 2}, "at least one subject"),
         ("a,b\n1,2\n", {"times": 2}, "it has none of ['age', 'size'"),
+        ("age;size\n61;3,5\n", {"times": 2}, "separated by commas; the first line has ';'"),
         ("age,age\n1,2\n", {"times": 2}, "['age'] occur more than once"),
         ("Age,size\n1,2\n", {"times": 2}, "no column 'age'; is 'Age' meant?"),
         ("agee,size\n1,2\n", {"times": 2}, "no column 'age'; is 'agee' meant?"),

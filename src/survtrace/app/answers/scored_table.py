@@ -107,6 +107,11 @@ def read_csv(content: bytes, limits: Limits) -> Table:
         names = next(lines, [])
         if len(names) > MAX_COLUMNS:
             raise DataError(f"a table may have {MAX_COLUMNS} columns; got {len(names)}.")
+        if len(names) == 1 and (marks := {";", "\t"} & set(names[0])):
+            raise DataError(
+                f"cells must be separated by commas; the first line has {min(marks)!r} and no "
+                "comma. Write it with commas, and decimal points. (`survtrace predict` reads it.)"
+            )
         for row in lines:
             if len(row) > len(names):
                 raise csv.Error(

@@ -30,6 +30,11 @@ export function parseCsv(text) {
 function readTable(text, maxRows) {
   const [header, ...lines] = parseCsv(text.replace(/^\ufeff/, ""));
   if (!header) throw unreadable("it is empty");
+  const mark = header.length === 1 && ["\t", ";"].find((each) => header[0].includes(each));
+  if (mark) {
+    throw new Refused(`cells must be separated by commas; the first line has ${quoted(mark)} and no comma. Write it with commas, and `
+      + "decimal points. (`survtrace predict` reads it.)");
+  }
   const twice = [...new Set(header.filter((name, j) => header.indexOf(name) < j))].sort();
   if (twice.length) throw new Refused(`column names must differ; ${list(twice)} occur more than once. Rename them.`);
   if (!lines.length) throw new Refused("X must have at least one subject; got 0 sample(s).");
