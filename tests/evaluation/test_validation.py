@@ -280,3 +280,9 @@ def test_where_nothing_can_be_scored_it_is_refused_with_the_way_out():
     with pytest.raises(DataError, match=r"nothing can be scored here.*landmark=s\.") as refused:
         validate(EST, X.drop(columns="hospital"), by_age, horizons=[75.0])
     assert refused.value.in_command.endswith("Say --landmark TIME.")
+
+
+def test_one_group_that_is_too_small_is_told_of_in_the_singular():
+    hospital = X["hospital"].where(X["hospital"] != 6, 1)
+    with pytest.warns(DataWarning, match="; 1 group is not scored .*: hospital = 7[.]"):
+        validate(EST, X.assign(hospital=hospital), Y, horizons=[HORIZON], centre="hospital")

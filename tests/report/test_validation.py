@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from survtrace import SurvTRACE
+from survtrace.naming import Names
 from survtrace.report import card_facts, write_validation
 from survtrace.report.checklist import as_markdown
 from survtrace.report.tripod import read_items
@@ -17,6 +18,10 @@ from survtrace.settings import ABOUT_TOPICS
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
+
+from matplotlib.figure import Figure
+
+from survtrace.report import validation_figures
 
 
 @pytest.fixture(scope="module")
@@ -166,3 +171,17 @@ def test_a_net_benefit_whose_interval_reaches_down_to_another_is_not_called_clea
     changed = replace(found, validation=replace(found.validation, decisions=one))
     words = " ".join(verdicts(changed, cause, horizon))
     assert "(0.2); its interval lies above both at none of them." in words
+
+
+def test_the_title_of_a_forest_plot_stands_above_the_words_beside_it(monkeypatch):
+    figures = list[Figure]()
+    monkeypatch.setattr(validation_figures, "uri", lambda figure: figures.append(figure) or "")
+    row = {"column": "", "group": "all", "value": 1.0, "low": 0.8, "high": 1.2, "n": 9, "events": 5}
+    title = "relapse or second malignancy by 270.5 days after surgery"
+    validation_figures._forest(
+        pd.DataFrame([row]), Names({}, {}), title, "observed / expected", 1.0, True
+    )
+    ax = figures[0].axes[0]
+    figures[0].draw_without_rendering()
+    (words,) = [text for text in ax.texts if text.get_text() == "subjects / events"]
+    assert not ax.title.get_window_extent().overlaps(words.get_window_extent())

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 import torch
 
@@ -48,6 +50,16 @@ def test_the_bar_goes_to_standard_error_only_when_asked(capsys):
         assert out == ""
         assert ("training on cpu" in err) == (verbose is True)
         assert ("epoch 1/3" in err) == (verbose is True)
+
+
+def test_a_terminal_of_80_letters_shows_the_bar_and_the_time_left(monkeypatch, capsys):
+    for name, value in {"FORCE_COLOR": "1", "COLUMNS": "80", "TERM": "xterm"}.items():
+        monkeypatch.setenv(name, value)
+    with progress_bar(True, 100, torch.device("cpu")) as show:
+        show(99, torch.full((8,), 1.23456), torch.zeros(8, dtype=torch.bool))
+    line = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", capsys.readouterr().err).strip().splitlines()[-1]
+    assert "epoch 100/100 validation 1.2346 8 of 8 learning 0:00:00" in line
+    assert line.count("━") >= 6
 
 
 def test_a_member_without_a_loss_of_its_own_is_not_passed_over():

@@ -76,7 +76,10 @@ def show_frame(frame: pd.DataFrame, *, title: str = "", caption: str = "") -> No
     for name in frame:
         text = not is_numeric_dtype(frame[name])
         header = Text(plain(str(name)))
-        table.add_column(header, justify="left" if text else "right", no_wrap=not text)
+        if text:  # a name too long for its column goes on in the next line, never cut off
+            table.add_column(header, overflow="fold")
+        else:
+            table.add_column(header, justify="right", no_wrap=True)
     for row in frame.itertuples(index=False):
         table.add_row(*(Text(plain(str(value))) for value in row))
     console = Console()

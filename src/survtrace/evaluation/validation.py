@@ -356,9 +356,10 @@ def _warn_of_small(small: Sequence[str]) -> None:
     if small:
         names = list(dict.fromkeys(small))
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        count = "1 group is" if len(names) == 1 else f"{len(names)} groups are"
         warn(
             f"a group is scored if {MIN_EVENTS} of it had the event by the horizon and "
-            f"{MIN_EVENTS} are known not to; {len(names)} groups are not scored for some cause and "
+            f"{MIN_EVENTS} are known not to; {count} not scored for some cause and "
             f"horizon: {', '.join(names[:5])}{more}. Join small groups, or choose other horizons.",
             DataWarning,
         )

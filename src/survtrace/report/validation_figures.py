@@ -166,11 +166,11 @@ def _forest(
         reference=reference if reference is not None else float(rows["value"].iloc[0]),
         is_ratio=is_ratio,
         xlabel=xlabel,
-        title=title,
         ax=ax,
     )
     ax.annotate("subjects / events", (1.02, 1.0), xycoords="axes fraction", fontsize="small",
                 va="bottom", annotation_clip=False)  # fmt: skip
+    ax.set_title(title, pad=16)  # above these words, which a long title would run into
     texts = ", ".join(
         f"{row.group} {interval((row.value, row.low, row.high), digits=2)}"
         for row in rows.dropna(subset="value").itertuples()

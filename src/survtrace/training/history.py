@@ -77,8 +77,9 @@ def progress_bar(
         task = progress.add_task(f"training on {device}", total=max_epochs, loss="", left="")
 
         def show(epoch: int, loss: torch.Tensor, stopped: torch.Tensor) -> None:
-            words = f"validation loss {loss.mean().item():.4f}"
-            left = f"{int((~stopped).sum())} of {len(stopped)} members learning"
+            # Short words: a terminal has 80 letters for them, the bar and the time.
+            words = f"validation {loss.mean().item():.4f}"
+            left = f"{int((~stopped).sum())} of {len(stopped)} learning"
             progress.update(task, completed=epoch + 1, loss=words, left=left)
 
         yield show

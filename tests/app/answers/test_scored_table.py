@@ -149,3 +149,17 @@ def test_numbers_agree_with_those_that_pandas_reads(client, three_causes):
     np.testing.assert_allclose(
         found["survival_2"].astype(float), np.ravel(by_json["survival"]), rtol=0, atol=1e-6
     )
+
+
+def test_a_digit_of_another_script_is_no_number_here_either(coded):
+    answer = score(coded, "age,ward,grade\n\u0666\u0661,01,1\n", times=2)
+    assert answer.status_code == 422
+    assert "is no number" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_a_table_with_semicolons_is_told_to_have_commas(coded, mark):
+    answer = score(coded, f"age{mark}ward\n61,5{mark}01\n", times=2)
+    assert answer.status_code == 422
+    words = f"cells must be separated by commas; the first line has {mark!r}"
+    assert words in answer.json()["detail"]

@@ -75,6 +75,15 @@ def test_the_words_are_those_of_the_time_that_is_read_off(page):
     assert event_free(page) < early
 
 
+def test_tables_have_their_headings_above_their_cells_and_their_row_names_wrap_on_a_phone(page):
+    page.get_by_text("About this model").click()
+    table = page.locator("#model-card .learned")
+    for cell in ("thead th >> nth=1", "tbody td >> nth=0"):
+        expect(table.locator(cell)).to_have_css("text-align", "left")
+    wrapped = "normal" if page.viewport_size == PHONE else "nowrap"
+    expect(table.locator("tbody th").first).to_have_css("white-space", wrapped)
+
+
 def test_two_patients_are_compared(page):
     page.get_by_role("button", name="Compare with patient B").click()
     second = page.get_by_role("group", name="Compare with: patient B")

@@ -74,6 +74,7 @@ def test_survival_and_incidences_sum_to_1_for_whatever_is_asked(client, asked, t
     ("name", "words"),
     [
         ("agee", "there is no covariate 'agee'; did you mean 'age'? The covariates are ['age',"),
+        ("AGE", "there is no covariate 'AGE'; did you mean 'age'?"),
         ("shoe", "there is no covariate 'shoe'; leave it out."),
     ],
 )
@@ -87,10 +88,11 @@ def test_a_misspelt_covariate_is_an_error(client, name, words):
         assert words in answer.json()["detail"]
 
 
-def test_a_misspelt_column_is_an_error(client):
-    answer = client.post("/score", content=b"agee,size,sex,stage\n61,3,f,I\n")
+@pytest.mark.parametrize("name", ["agee", "AGE", " age"])
+def test_a_misspelt_column_is_an_error(client, name):
+    answer = client.post("/score", content=f"{name},size,sex,stage\n61,3,f,I\n".encode())
     assert answer.status_code == 422
-    assert "the table has no column 'age'; is 'agee' meant?" in answer.json()["detail"]
+    assert f"the table has no column 'age'; is {name!r} meant?" in answer.json()["detail"]
 
 
 def test_times_are_by_default_the_grid(client, fitted_three):
@@ -291,6 +293,23 @@ def test_health_the_page_and_the_description_are_there(client):
     asked = {"/schema", "/predict", "/attention", "/importance", "/score"}
     assert set(paths) == asked | {"/health", "/ready", "/metrics"}
     assert client.get("/docs").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "words"),
+    [
+        ("GET", "/predictt", 404, "nothing at this address; /openapi.json describes what there is"),
+        ("GET", "/page/none.js", 404, "nothing at this address"),
+        ("GET", "/predict", 405, "this address takes POST, not GET"),
+        ("POST", "/health", 405, "this address takes GET, not POST"),
+        ("POST", "/page/app.js", 405, "this address takes GET, HEAD, not POST"),
+    ],
+)
+def test_a_wrong_address_or_method_is_told_the_right_one(client, method, path, status, words):
+    answer = client.request(method, path)
+    assert answer.status_code == status
+    assert words in answer.json()["detail"]
+    assert (status == 405) == ("allow" in answer.headers)
 
 
 def test_every_answer_forbids_keeping_sniffing_and_loading_from_elsewhere(client):

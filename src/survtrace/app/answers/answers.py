@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from survtrace.inference.interval import with_cuts
 from survtrace.inference.rolled_attention import attention_rollout
 from survtrace.inference.times import read_times
 from survtrace.portable import PortableSurvTRACE
+from survtrace.tables.covariates.covariate import near_name
 from survtrace.tables.covariates.encoding import Encoded
 from survtrace.tables.typicality.typicality import UNLIKE
 
@@ -222,8 +222,8 @@ class Answers:
         for subject in subjects:
             if not subject.keys() <= self.known:
                 name = next(name for name in subject if name not in self.known)
-                near = get_close_matches(name, self.names, n=1)
-                meant = f"did you mean {near[0]!r}?" if near else "leave it out."
+                near = near_name(name, self.names)
+                meant = f"did you mean {near!r}?" if near else "leave it out."
                 raise DataError(
                     f"there is no covariate {name!r}; {meant} The covariates are "
                     f"{some(self.names)}."

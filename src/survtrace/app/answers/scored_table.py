@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from survtrace.app.answers.answers import Answers, some, words_of
 from survtrace.app.answers.limits import Limits
 from survtrace.errors import DataError, DataWarning, keep_warnings, row_name, warn
 from survtrace.naming import state_names
-from survtrace.tables.covariates.covariate import require_distinct_names
+from survtrace.tables.covariates.covariate import near_name, require_distinct_names
 from survtrace.tables.covariates.encoding import Categories, Encoded, Scale
 from survtrace.tables.covariates.missing import MARKERS
 from survtrace.tables.covariates.values import text_of
@@ -108,6 +107,11 @@ def read_csv(content: bytes, limits: Limits) -> Table:
         names = next(lines, [])
         if len(names) > MAX_COLUMNS:
             raise DataError(f"a table may have {MAX_COLUMNS} columns; got {len(names)}.")
+        if len(names) == 1 and (marks := {";", "\t"} & set(names[0])):
+            raise DataError(
+                f"cells must be separated by commas; the first line has {min(marks)!r} and no "
+                "comma. Write it with commas, and decimal points. (`survtrace predict` reads it.)"
+            )
         for row in lines:
             if len(row) > len(names):
                 raise csv.Error(
@@ -137,9 +141,9 @@ def _columns(answers: Answers, table: Table, after: str | None) -> dict[str, NDA
         )
     unused = [name for name in table.names if name not in answers.blank and name != after]
     for name in missing:
-        if near := get_close_matches(name, unused, n=1):
+        if (near := near_name(name, unused)) is not None:
             raise DataError(
-                f"the table has no column {name!r}; is {near[0]!r} meant? Rename it, or add an "
+                f"the table has no column {name!r}; is {near!r} meant? Rename it, or add an "
                 f"empty column {name!r} if it is not known."
             )
     if missing:
@@ -193,7 +197,7 @@ def _number(cell: str) -> float | None:
     """
     if cell.strip().casefold() in NOT_KNOWN:
         return None
-    if "_" in cell:  # Python's own way to group digits
+    if "_" in cell or not cell.strip().isascii():  # what Python alone takes for a number
         raise ValueError(cell)
     return float(cell)
 

@@ -367,4 +367,11 @@ async def _refuse_form(request: Request, error: Exception) -> Response:
 
 async def _refuse_route(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return refusal(error.status_code, error.detail, dict(error.headers or {}))
+    headers = dict(error.headers or {})
+    words = error.detail
+    if error.status_code == 404:
+        words = "there is nothing at this address; /openapi.json describes what there is."
+    elif error.status_code == 405:
+        allowed = headers.setdefault("Allow", "GET, HEAD")  # files of the page do not say it
+        words = f"this address takes {allowed}, not {request.method}; see /openapi.json."
+    return refusal(error.status_code, words, headers)

@@ -7,7 +7,6 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
@@ -17,6 +16,7 @@ import pandas as pd
 
 from survtrace.errors import Answer, DataError, DataWarning, missing_extra
 from survtrace.rules import read_path
+from survtrace.tables.covariates.covariate import near_name
 from survtrace.tables.covariates.text_numbers import (
     BOTH,
     parse_distinct,
@@ -234,8 +234,8 @@ It has ['id', 'months'].
     missing = [name for name in names if name not in present]
     if not missing:
         return
-    near = get_close_matches(missing[0], present, n=1)
-    question = f"did you mean {near[0]!r}? It" if near else "it"
+    near = near_name(missing[0], present)
+    question = f"did you mean {near!r}? It" if near else "it"
     shown = f"{present[:most]} and more" if len(present) > most else present
     raise DataError(
         f"the table has no column {', '.join(map(repr, missing))}; {question} has {shown}."

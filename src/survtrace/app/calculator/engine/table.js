@@ -1,6 +1,7 @@
 // A CSV table of patients, with the probability of each state at each time added to its columns.
 
 import { readSubjects, some, statesOf } from "./answers.js";
+import { plainText, readNumber } from "./cells.js";
 import { general, grouped, list, quoted } from "./python_format.js";
 import { Refused } from "./refused.js";
 import { startWarnings, timeWarnings } from "./times.js";
@@ -29,6 +30,11 @@ export function parseCsv(text) {
 function readTable(text, maxRows) {
   const [header, ...lines] = parseCsv(text.replace(/^\ufeff/, ""));
   if (!header) throw unreadable("it is empty");
+  const mark = header.length === 1 && ["\t", ";"].find((each) => header[0].includes(each));
+  if (mark) {
+    throw new Refused(`cells must be separated by commas; the first line has ${quoted(mark)} and no comma. Write it with commas, and `
+      + "decimal points. (`survtrace predict` reads it.)");
+  }
   const twice = [...new Set(header.filter((name, j) => header.indexOf(name) < j))].sort();
   if (twice.length) throw new Refused(`column names must differ; ${list(twice)} occur more than once. Rename them.`);
   if (!lines.length) throw new Refused("X must have at least one subject; got 0 sample(s).");
@@ -38,6 +44,28 @@ function readTable(text, maxRows) {
   return { header, lines: lines.map((line) => header.map((_, j) => line[j] ?? "")) };
 }
 
+// How many letters two names share, in their longest common part and on both sides of it.
+function shared(first, second) {
+  let size = 0, i = 0, j = 0;
+  for (let p = 0; p < first.length; p += 1) {
+    for (let q = 0; q < second.length; q += 1) {
+      let n = 0;
+      while (p + n < first.length && first[p + n] === second[q + n]) n += 1;
+      if (n > size) [size, i, j] = [n, p, q];
+    }
+  }
+  return size && size + shared(first.slice(0, i), second.slice(0, j)) + shared(first.slice(i + size), second.slice(j + size));
+}
+
+// The name most like another, by the rule of `near_name` of Python.
+function nearName(name, others) {
+  const likeness = (other) => {
+    const [first, second] = [other, name].map((each) => [...plainText(each)]);
+    return (2 * shared(first, second)) / (first.length + second.length);
+  };
+  return others.filter((other) => likeness(other) >= 0.7).sort((p, q) => likeness(q) - likeness(p) || (p < q ? 1 : -1))[0];
+}
+
 // Refuses a table without covariates, or with one under a name that is nearly right.
 function checkNames(names, header, after) {
   const missing = names.filter((name) => !header.includes(name));
@@ -45,9 +73,8 @@ function checkNames(names, header, after) {
     throw new Refused(`the table must have columns named as the covariates; it has none of ${some(missing)}, but ${some(header)}. Rename them.`);
   }
   const unused = header.filter((name) => !names.includes(name) && name !== after);
-  const plain = (name) => name.toLowerCase().replace(/[\W_]+/g, "");
   for (const name of missing) {
-    const near = unused.find((other) => plain(other) === plain(name) && plain(name));
+    const near = nearName(name, unused);
     if (near !== undefined) {
       throw new Refused(`the table has no column ${quoted(name)}; is ${quoted(near)} meant? Rename it, or add an empty column `
         + `${quoted(name)} if it is not known.`);
@@ -66,7 +93,7 @@ function startsOf({ header, lines }, after) {
     throw new Refused(`after must name a column of the table; got ${quoted(after)}, which is none of ${some(header)}. Add the column, `
       + "or correct the name.");
   }
-  const values = lines.map((line) => (line[place].trim() === "" ? NaN : Number(line[place])));
+  const values = lines.map((line) => readNumber(line[place], { decimal: ".", markers: new Set() }) ?? NaN);
   const absent = values.filter(Number.isNaN).length;
   if (absent) {
     throw new Refused(`column ${quoted(after)} must have a time for each subject; ${absent} of ${values.length} rows have none (first: `

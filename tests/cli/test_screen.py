@@ -1,0 +1,18 @@
+"""What is shown on a terminal is shown whole."""
+
+import re
+
+import pandas as pd
+
+from survtrace.cli.screen import show_frame
+
+
+def test_a_name_too_long_for_a_narrow_terminal_is_folded_and_numbers_are_not(monkeypatch, capsys):
+    for name, value in {"FORCE_COLOR": "1", "COLUMNS": "40", "TERM": "xterm"}.items():
+        monkeypatch.setenv(name, value)
+    long = "free_light_chain_ratio_at_diagnosis_in_mg_per_litre"
+    show_frame(pd.DataFrame({"covariate": [long], "missing": [123456]}))
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    cells = [line.split("│") for line in shown.splitlines() if "│" in line]
+    assert "".join(cell[1].strip() for cell in cells) == long
+    assert "123456" in cells[0][2]
