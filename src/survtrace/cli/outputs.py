@@ -23,12 +23,18 @@ WRONG_PATH = (*MISSING_OR_TAKEN, PermissionError)
 
 
 def require_free(
-    out: Path | None, *, force: bool, inputs: Sequence[Path | None] = (), option: str = "--out"
+    out: Path | None,
+    *,
+    force: bool,
+    inputs: Sequence[Path | None] = (),
+    option: str = "--out",
+    is_folder: bool = False,
 ) -> None:
     """Refuse an output path before any work, if something would be lost or could not be written.
 
     A path that is an input, or lies inside an input folder, is refused in any case, under
-    whatever name: links are followed. Any other file that exists is refused without ``--force``.
+    whatever name: links are followed. Any other file that exists is refused without ``--force``,
+    a folder in place of a file in any case.
 
     Examples
     --------
@@ -44,6 +50,8 @@ def require_free(
                 f"{option} {out} is an input of this command ({source}), which is never written "
                 "to. Choose another path."
             )
+    if out.is_dir() and not is_folder:
+        raise SettingError(f"{option} {out} is a folder. Pass the path of a file to write.")
     if os.path.lexists(out):
         if not out.is_file() and not out.is_dir() and not out.is_symlink():
             raise SettingError(f"{option} {out} is no regular file. Choose another path.")
@@ -63,7 +71,7 @@ def require_free_model(
 
     require_replaceable(out)
     is_empty_folder = out.is_dir() and not any(out.iterdir())
-    require_free(out, force=force or is_empty_folder, inputs=inputs)
+    require_free(out, force=force or is_empty_folder, inputs=inputs, is_folder=True)
     require_writable(out, n_bytes + JSON_BYTES)
 
 
