@@ -19,6 +19,7 @@ from survtrace.datasets import FLCHAIN_CAUSES, load_flchain
 from survtrace.estimator import SurvTRACE
 from survtrace.evaluation.score_table import score_rows, score_table
 from survtrace.explain import permutation_importance
+from survtrace.files import replacing
 from survtrace.metrics import calibration_curve, censoring_survival
 from survtrace.plots import (
     COLOURS,
@@ -113,7 +114,8 @@ def _draw(
         ("history", _draw_history(est)),
     ):
         path = folder / f"{name}.png"
-        figure.savefig(path, dpi=150)
+        with replacing(path) as part:
+            figure.savefig(part, dpi=150, format="png")
         yield path
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from survtrace.baselines import CoxPH
 from survtrace.errors import DataError, DataWarning
 from survtrace.estimator import SurvTRACE
+from survtrace.files import replacing
 from survtrace.metrics import corrected_t_test
 from survtrace.plots import GREY, plot_attention, plot_differences, plot_survival
 from survtrace.study.protocol import load_task
@@ -66,7 +67,8 @@ def paper_figures(folder: Path, scores_csv: Path | None = None, **settings: Any)
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"paper_{name}.png" for name in figures]
     for path, figure in zip(paths, figures.values(), strict=True):
-        figure.savefig(path, dpi=180)
+        with replacing(path) as part:
+            figure.savefig(part, dpi=180, format="png")
     return paths
 
 
