@@ -209,6 +209,7 @@ def test_a_model_that_can_be_saved_nowhere_is_said_to_be_lost(fitted_three, tmp_
     (tmp_path / "elsewhere").mkdir()
     with pytest.raises(DataError, match=r"neither to .* nor to .*Make room and fit again"):
         save_model(fitted_three, tmp_path / "m")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_a_full_disk_is_no_fault_of_ours():

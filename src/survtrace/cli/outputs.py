@@ -104,6 +104,7 @@ def save_model(est: SurvTRACE, out: Path) -> None:
         try:
             est.save(path)
         except OSError as second:
+            shutil.rmtree(path.parent, ignore_errors=True)
             raise DataError(
                 f"the model could not be saved: neither to {out} ({reason}) nor to {path} "
                 f"({second.strerror or second}). Make room and fit again."
