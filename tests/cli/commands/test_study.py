@@ -4,6 +4,7 @@ import errno
 import json
 import sys
 
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
@@ -50,6 +51,23 @@ def test_a_folder_for_figures_that_cannot_be_is_refused_before_the_fit(
     code, _, err = survtrace(command, "--out", tmp_path / "taken")
     assert code == 2
     assert "cannot be written (Not a directory" in err
+
+
+@pytest.mark.parametrize(("interrupted", "interval"), [(True, {}), (False, None)])
+def test_a_demo_that_is_interrupted_in_its_fit_shows_nothing(
+    survtrace, tmp_path, monkeypatch, interrupted, interval
+):
+    def broken_off(est, X, y):
+        est.card_, est.interval_ = {"interrupted": interrupted}, interval
+        est.history_ = pd.DataFrame({"improved": [True], "member": [0], "epoch": [0]})
+        return est
+
+    monkeypatch.setattr("survtrace.demo.SurvTRACE.fit", broken_off)
+    ended = survtrace("demo", "--out", tmp_path / "figures")
+    assert ended.code == 130
+    assert "SurvTRACE" not in ended.out
+    assert "interrupted" in ended.err
+    assert not (tmp_path / "figures").exists()
 
 
 def test_a_figure_that_was_broken_off_is_not_left_half_written(tmp_path, monkeypatch):
