@@ -34,7 +34,7 @@ def require_free(
 
     A path that is an input, or lies inside an input folder, is refused in any case, under
     whatever name: links are followed. Any other file that exists is refused without ``--force``,
-    a folder in place of a file in any case.
+    a folder in place of a file in any case, and a file in place of a folder.
 
     Examples
     --------
@@ -50,11 +50,13 @@ def require_free(
                 f"{option} {out} is an input of this command ({source}), which is never written "
                 "to. Choose another path."
             )
-    if out.is_dir() and not is_folder:
-        raise SettingError(f"{option} {out} is a folder. Pass the path of a file to write.")
     if os.path.lexists(out):
         if not out.is_file() and not out.is_dir() and not out.is_symlink():
             raise SettingError(f"{option} {out} is no regular file. Choose another path.")
+        if out.is_dir() and not is_folder:
+            raise SettingError(f"{option} {out} is a folder. Pass the path of a file to write.")
+        if out.is_file() and is_folder:
+            raise SettingError(f"{option} {out} is a file. Pass the path of a folder to write.")
         if not force:
             raise SettingError(
                 f"{option} {out} exists and is left alone. Choose another path, or replace it with "
