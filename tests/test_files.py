@@ -119,6 +119,20 @@ def test_an_error_of_the_disk_is_said_in_our_words(tmp_path, code):
     assert content(tmp_path) == {"x": "old"}
 
 
+def test_a_folder_in_place_of_a_file_is_said_by_its_own_name(tmp_path):
+    (tmp_path / "x").mkdir()
+
+    def write():
+        with replacing(tmp_path / "x") as part:
+            part.write_text("whole")
+
+    with pytest.raises(
+        StorageError, match=r"x could not be written \(Is a directory\)\. Choose an"
+    ):
+        write()
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
 def test_an_error_about_another_file_is_left_as_it_is(tmp_path):
     def write():
         with replacing(tmp_path / "x"):

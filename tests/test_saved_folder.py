@@ -88,6 +88,30 @@ def test_a_plain_value_of_another_kind_is_refused(saved, refused, sign_anew, cha
     refused(saved, words)
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda interval: interval["quantiles"][1].reverse(), "quantiles must rise"),
+        (lambda interval: interval["levels"].append(1 - 2**-53), "levels are too extreme"),
+        (lambda interval: interval["levels"].insert(0, 1e-300), "levels are too extreme"),
+    ],
+)
+def test_an_interval_that_no_level_can_be_asked_of_is_refused(
+    saved, refused, sign_anew, change, words
+):
+    def forge(note):
+        note["interval"] = {
+            "floor": [[0.1] * 3] * 4, "factor": [1.0] * 4, "levels": [0.5, 0.95],
+            "quantiles": [[0.7, 2.0] for _ in range(4)],
+        }  # fmt: skip
+        change(note["interval"])
+        for each in note["interval"]["quantiles"]:
+            each += each[-1:] * (len(note["interval"]["levels"]) - 2)
+
+    sign_anew(saved, forge)
+    refused(saved, words)
+
+
 @pytest.mark.parametrize("name", ["depth", "n_causes", "n_members", "width", "hidden", "n_rows"])
 @pytest.mark.parametrize("size", [10**6, 2**62])
 def test_an_absurd_size_is_refused_at_once(saved, refused, sign_anew, name, size):

@@ -16,9 +16,10 @@ from sklearn.model_selection import train_test_split
 
 from survtrace.baselines import AalenJohansen, CauseSpecificCox
 from survtrace.datasets import FLCHAIN_CAUSES, load_flchain
-from survtrace.estimator import SurvTRACE
+from survtrace.estimator import SurvTRACE, require_whole_fit
 from survtrace.evaluation.score_table import score_rows, score_table
 from survtrace.explain import permutation_importance
+from survtrace.files import replacing
 from survtrace.metrics import calibration_curve, censoring_survival
 from survtrace.plots import (
     COLOURS,
@@ -47,6 +48,9 @@ def run_demo(folder: Path, console: Console) -> pd.DataFrame:
     )
     training = X.iloc[train], y.iloc[train]
     est = SurvTRACE(random_state=0, **DEFAULTS).fit(*training)
+    require_whole_fit(est)
+    if est.interval_ is None:  # Ctrl-C while they were learned, of which `fit` only warns
+        raise KeyboardInterrupt
     best = est.history_[est.history_["improved"]].groupby("member")["epoch"].max().astype(int)
     console.print(
         f"SurvTRACE: {est.n_members} members trained together in "
@@ -113,7 +117,8 @@ def _draw(
         ("history", _draw_history(est)),
     ):
         path = folder / f"{name}.png"
-        figure.savefig(path, dpi=150)
+        with replacing(path) as part:
+            figure.savefig(part, dpi=150, format="png")
         yield path
 
 

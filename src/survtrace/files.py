@@ -24,6 +24,7 @@ DISK_ERRORS = {
     errno.EPERM: "Choose a folder that you may write to.",
     errno.EROFS: "Choose a folder that you may write to.",
     errno.ENOTDIR: "Choose another path.",
+    errno.EISDIR: "Choose another path.",
     errno.ENAMETOOLONG: "Choose a shorter path.",
     errno.EIO: "Choose another disk.",
 }

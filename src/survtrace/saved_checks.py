@@ -250,3 +250,6 @@ def _check_interval(interval: Mapping[str, Any] | None, shape: Mapping[str, Any]
     }
     _check_fields("interval: ", interval, rules)
     require(len(levels) > 0 and levels == sorted(set(levels)), "interval: levels must rise")
+    require(all(0.5 < (1 + level) / 2 < 1 for level in levels), "interval: levels are too extreme")
+    rise = all(each == sorted(each) for each in interval["quantiles"])
+    require(rise, "interval: quantiles must rise")

@@ -3,6 +3,7 @@
 import csv
 import errno
 import io
+import signal
 
 import numpy as np
 import pytest
@@ -54,11 +55,40 @@ def test_a_table_that_could_not_be_written_to_its_end_is_not_there(
 
 
 @pytest.mark.parametrize(
+    ("number", "status", "words"),
+    [(signal.SIGINT, 130, "interrupted;"), (signal.SIGTERM, 143, "stopped by SIGTERM;")],
+)
+def test_a_prediction_that_is_stopped_says_so_and_leaves_no_file(
+    model, table, tmp_path, monkeypatch, capsys, number, status, words
+):
+    def write_half(scored):
+        yield "age,survival_1\n"
+        signal.raise_signal(number)
+
+    monkeypatch.setattr(Scored, "csv", write_half)
+    before, handler = set(tmp_path.iterdir()), signal.getsignal(signal.SIGTERM)
+    arguments = ["predict", str(model), str(table), "--out", str(tmp_path / "scored.csv")]
+    try:
+        ended = command.main(arguments)
+    except SystemExit as exit_:
+        ended = exit_.code
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+    assert ended == status
+    assert words in capsys.readouterr().err
+    assert set(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["predict", "{folder}", "{table}"], "holds no saved estimator"),
         (["predict", "{model}", "{folder}/none.csv"], "No such file"),
-        (["predict", "{model}", "{table}", "--out", "{table}"], "File exists"),
+        (
+            ["predict", "{model}", "{table}", "--out", "{table}"],
+            "exists and is left alone. Choose another",
+        ),
+        (["predict", "{folder}", "none.csv", "--out", "{model}"], "exists and is left alone"),
         (["predict", "{model}", "{table}", "--times", "soon"], "numbers of zero or more"),
         (["predict", "{model}", "{table}", "--times", "-1"], "numbers of zero or more"),
         (["serve", "{folder}"], "holds no saved estimator"),

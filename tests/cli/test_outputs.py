@@ -87,6 +87,28 @@ def test_an_existing_file_is_refused_before_any_work(survtrace, model, tmp_path,
     assert out.read_text() == "years of work"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("predict", "MODEL", "nowhere.csv", "--times", "8", "--out"),
+        ("explain", "MODEL", "nowhere.csv", *OUTCOME, "--out"),
+        ("report", "MODEL", "nowhere.csv", *OUTCOME, "--out"),
+        ("page", "MODEL", "--out"),
+        ("export", "MODEL", "--onnx"),
+        ("datasets", "flchain", "--out"),
+    ],
+)
+def test_a_folder_in_place_of_a_file_is_refused_before_any_work(
+    survtrace, model, tmp_path, arguments
+):
+    given = [model if each == "MODEL" else each for each in arguments]
+    for force in ((), ("--force",)):
+        code, _, err = survtrace(*given, tmp_path, *force)
+        assert code == 2
+        assert f"{arguments[-1]} {tmp_path} is a folder. Pass the path of a file to write" in err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_existing_file_is_replaced_if_forced(survtrace, model, table, tmp_path):
     out = tmp_path / "p.csv"
     out.write_text("an earlier file")
@@ -187,6 +209,7 @@ def test_a_model_that_can_be_saved_nowhere_is_said_to_be_lost(fitted_three, tmp_
     (tmp_path / "elsewhere").mkdir()
     with pytest.raises(DataError, match=r"neither to .* nor to .*Make room and fit again"):
         save_model(fitted_three, tmp_path / "m")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_a_full_disk_is_no_fault_of_ours():

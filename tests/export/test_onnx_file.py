@@ -284,8 +284,9 @@ def test_a_file_that_is_wrong_does_not_appear(fitted, tmp_path, monkeypatch):
 
 def test_file_and_schema_are_two(fitted, tmp_path):
     path = tmp_path / "model.onnx"
-    with pytest.raises(SettingError, match="file and schema must be two files"):
-        export_onnx(fitted["three causes"][0], path, schema_path=path)
+    for schema_path in (path, tmp_path / "roundabout" / ".." / path.name):
+        with pytest.raises(SettingError, match="file and schema must be two files"):
+            export_onnx(fitted["three causes"][0], path, schema_path=schema_path)
 
 
 def test_a_folder_that_is_no_model_is_refused(tmp_path):

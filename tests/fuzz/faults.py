@@ -42,6 +42,15 @@ TINY = {
 X, Y = make_cohort(240, proportions=(0.4, 0.2), random_state=0)
 OUTCOME = ["--duration", "duration", "--event", "event"]
 SIGNALS = {"SIGKILL": signal.SIGKILL, "SIGTERM": signal.SIGTERM, "Ctrl-C": signal.SIGINT}
+# What commands that write files are given, with the path to write last.
+WRITING = {
+    "page": ["page", "MODEL", "--out", "page.html"],
+    "export": ["export", "MODEL", "--onnx", "model.onnx"],
+    "split": ["split", "TABLE", "--out-test", "test.csv", "--out-train", "train.csv"],
+    "explain": ["explain", "MODEL", "TABLE", *OUTCOME, "--repeats", "1", "--out", "table.csv"],
+    "validate": ["validate", "MODEL", "TABLE", *OUTCOME, "--horizon", "20", "--out", "page.html"],
+    "update": ["update", "MODEL", "TABLE", *OUTCOME, "--out", "here"],
+}
 LONG = ["--set", "max_epochs=400", "--set", "patience=400"]
 
 
@@ -313,6 +322,62 @@ def predict_without_room(home: Path, rng: random.Random):
     return out.read_text() != "old", False, tell(child, silent)
 
 
+def written_by(command: str, home: Path) -> tuple[list, Path]:
+    """Return the arguments of a command that replaces something, and its path."""
+    places = {"MODEL": MODEL, "TABLE": TABLE}
+    arguments = [
+        home / each if "." in each or each == "here" else places.get(each, each)
+        for each in WRITING[command]
+    ]
+    return [*arguments, "--force"], arguments[-1]
+
+
+def contents(path: Path) -> bytes | dict[str, bytes]:
+    """Read a file, or all files of a folder."""
+    if path.is_dir():
+        return {file.name: file.read_bytes() for file in path.iterdir()}
+    return path.read_bytes()
+
+
+def put_earlier(out: Path) -> bytes | dict[str, bytes]:
+    """Put something there that a command is to replace."""
+    if out.name == "here":
+        shutil.copytree(MODEL, out)
+    else:
+        out.write_text("old")
+    return contents(out)
+
+
+def write_and_signal(home: Path, rng: random.Random, command: str, name: str):
+    """Signal a command that writes a file or a model: there is the old one or the whole new one."""
+    arguments, out = written_by(command, home)
+    new, seconds = NEW[command]
+    earlier = put_earlier(out)
+    child = Child(home, survtrace, *arguments)
+    code = child.hit(SIGNALS[name], rng.uniform(0.01, 1.1 * seconds))
+    left = name != "SIGKILL" and any(file.suffix == ".part" for file in home.iterdir())
+    silent = not ended_well(code, child.said, name)
+    return contents(out) not in (earlier, new), left, tell(child, silent)
+
+
+def write_without_room(home: Path, rng: random.Random, command: str):
+    """Write where files may not grow: what was there stays."""
+    arguments, out = written_by(command, home)
+    new, _ = NEW[command]
+    most = max(map(len, new.values())) if isinstance(new, dict) else len(new)
+    earlier = put_earlier(out)
+
+    def write():
+        limit(resource.RLIMIT_FSIZE, rng.randrange(most // 10, most))
+        survtrace(*arguments)
+
+    child = Child(home, write)
+    code = child.wait()
+    left = any(file.suffix == ".part" for file in home.iterdir())
+    silent = code != 2 or "could not be" not in child.said
+    return contents(out) != earlier, left, tell(child, silent)
+
+
 def change_a_file(home: Path, rng: random.Random):
     """Write to a table while it is read."""
     file = home / rng.choice(["t.csv", "t.parquet"])
@@ -428,6 +493,12 @@ FAULTS = {
 }
 
 
+for _command in WRITING:
+    for _name in SIGNALS:
+        FAULTS[_name, _command] = (write_and_signal, _command, _name)
+    FAULTS["full disk", _command] = (write_without_room, _command)
+
+
 def run(times: int, seed: int, only: str = "") -> list[dict]:
     """Inject each fault so many times; return a row of counts for each."""
     rows = []
@@ -456,7 +527,7 @@ def run(times: int, seed: int, only: str = "") -> list[dict]:
 
 def prepare(home: Path, only: str = "") -> None:
     """Make what the chosen faults are compared with, and compile what children inherit."""
-    global EST, OTHER, LONGER, MODEL, TABLE, MANY, WHOLE, CHECKPOINT, STUDY
+    global EST, OTHER, LONGER, MODEL, TABLE, MANY, WHOLE, CHECKPOINT, STUDY, NEW
     warnings.simplefilter("ignore")
     chosen = " ".join(
         f"{fault} {during}" for fault, during in FAULTS if only in f"{fault} {during}"
@@ -469,6 +540,14 @@ def prepare(home: Path, only: str = "") -> None:
         pd.concat([X] * 400).to_csv(MANY, index=False)
         predict_file(EST, MANY, home / "whole.csv", times=[5, 20])
         WHOLE = (home / "whole.csv").read_bytes()
+    NEW = {}
+    for name in {during for _, during in FAULTS if during in WRITING and during in chosen}:
+        arguments, out = written_by(name, home)
+        for _ in range(2):  # the second time tells how long it takes, once all is imported
+            began = time.monotonic()
+            run_in_child = Child(home, survtrace, *arguments)
+            assert run_in_child.wait() == 0, run_in_child.said
+            NEW[name] = contents(out), time.monotonic() - began
     if "damage" in chosen:
         fitted(6, checkpoint_dir=CHECKPOINT)
     if "study" in chosen:

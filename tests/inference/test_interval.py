@@ -122,6 +122,13 @@ def test_a_path_has_the_same_answers(learned, tmp_path):
     np.testing.assert_array_equal(in_memory, in_chunks)
 
 
+def test_no_interval_is_wider_than_one_of_a_higher_level():
+    scale = IntervalScale([[0.1]], [1.0], [0.5, 0.95, 0.99], [[0.7, 1.9, 1.9]])
+    levels = np.linspace(0.01, 0.999, 200)
+    assert (np.diff([scale.deviations(level)[0] for level in levels]) >= 0).all()
+    assert scale.deviations(0.95)[0] == pytest.approx(1.9)
+
+
 def test_a_saved_estimator_answers_the_same(learned, tmp_path):
     est, X = learned
     est.save(tmp_path / "est")

@@ -34,6 +34,12 @@ def test_what_was_written_is_read(tmp_path):
     assert read_dictionary(tmp_path / "d.csv") == {"crp": Entry("numerical", decimal=",")}
 
 
+def test_a_dictionary_that_was_broken_off_is_not_left_half_written(tmp_path):
+    with pytest.raises(ValueError, match="fields not in fieldnames"):
+        write_dictionary([{"name": "crp"}, {"colour": "red"}], tmp_path / "d.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("columns", "message"),
     [

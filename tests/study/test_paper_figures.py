@@ -156,3 +156,16 @@ def test_metabric_has_patients_of_each_kind(shared_data, tiny, tmp_path, monkeyp
     protocol.load_task.cache_clear()
     written = paper_figures.paper_figures(tmp_path, **tiny)
     assert [path.name for path in written] == ["paper_attention.png", "paper_patients.png"]
+
+
+def test_a_fit_that_was_interrupted_is_not_drawn(cohort_like_metabric, tmp_path, monkeypatch):
+    def broken_off(est, X, y):
+        est.card_ = {"interrupted": True}
+        return est
+
+    task = Task("metabric", *cohort_like_metabric, random_splits(200, 1))
+    monkeypatch.setattr(paper_figures, "load_task", lambda name: task)
+    monkeypatch.setattr(SurvTRACE, "fit", broken_off)
+    with pytest.raises(KeyboardInterrupt):
+        paper_figures.paper_figures(tmp_path / "figures")
+    assert not (tmp_path / "figures").exists()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 from survtrace.errors import SettingError, SurvtraceError
 from survtrace.files import replacing
 
+INTERRUPTED, TERMINATED = 130, 143  # exit statuses, as of the command survtrace
 MOST = 2**62  # rows, bytes and numbers of a table that the user's own command reads
 
 
@@ -26,6 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (SurvtraceError, OSError) as error:
         print(f"error: {getattr(error, 'in_command', error)}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("interrupted; what was not finished is not written.", file=sys.stderr)
+        return INTERRUPTED
     return 0
 
 
@@ -61,6 +65,10 @@ def _serve(asked: argparse.Namespace) -> None:
 
 def _predict(asked: argparse.Namespace) -> None:
     """Write the table with the probability of each state at each time, as /score does."""
+    out = Path(asked.out)
+    if asked.out != "-" and os.path.lexists(out):  # the table itself, perhaps
+        raise SettingError(f"--out {out} exists and is left alone. Choose another path.")
+    signal.signal(signal.SIGTERM, _terminate)
     from survtrace.app.answers.answers import Answers
     from survtrace.app.answers.limits import Limits
     from survtrace.app.answers.scored_table import score
@@ -76,11 +84,15 @@ def _predict(asked: argparse.Namespace) -> None:
     if asked.out == "-":
         sys.stdout.writelines(scored.csv())
         return
-    out = Path(asked.out)
-    if os.path.lexists(out):  # the table itself, perhaps
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(out))
     with replacing(out) as part, part.open("w", encoding="utf-8", newline="") as file:
         file.writelines(scored.csv())
+
+
+def _terminate(*_: object) -> None:
+    """End by an exception: what is half written is removed on the way out."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one ends at once
+    print("stopped by SIGTERM; what was not finished is not written.", file=sys.stderr)
+    sys.exit(TERMINATED)
 
 
 def _read_times(text: str | None) -> list[float] | None:

@@ -23,12 +23,18 @@ WRONG_PATH = (*MISSING_OR_TAKEN, PermissionError)
 
 
 def require_free(
-    out: Path | None, *, force: bool, inputs: Sequence[Path | None] = (), option: str = "--out"
+    out: Path | None,
+    *,
+    force: bool,
+    inputs: Sequence[Path | None] = (),
+    option: str = "--out",
+    is_folder: bool = False,
 ) -> None:
     """Refuse an output path before any work, if something would be lost or could not be written.
 
     A path that is an input, or lies inside an input folder, is refused in any case, under
-    whatever name: links are followed. Any other file that exists is refused without ``--force``.
+    whatever name: links are followed. Any other file that exists is refused without ``--force``,
+    a folder in place of a file in any case, and a file in place of a folder.
 
     Examples
     --------
@@ -47,6 +53,10 @@ def require_free(
     if os.path.lexists(out):
         if not out.is_file() and not out.is_dir() and not out.is_symlink():
             raise SettingError(f"{option} {out} is no regular file. Choose another path.")
+        if out.is_dir() and not is_folder:
+            raise SettingError(f"{option} {out} is a folder. Pass the path of a file to write.")
+        if out.is_file() and is_folder:
+            raise SettingError(f"{option} {out} is a file. Pass the path of a folder to write.")
         if not force:
             raise SettingError(
                 f"{option} {out} exists and is left alone. Choose another path, or replace it with "
@@ -63,7 +73,7 @@ def require_free_model(
 
     require_replaceable(out)
     is_empty_folder = out.is_dir() and not any(out.iterdir())
-    require_free(out, force=force or is_empty_folder, inputs=inputs)
+    require_free(out, force=force or is_empty_folder, inputs=inputs, is_folder=True)
     require_writable(out, n_bytes + JSON_BYTES)
 
 
@@ -96,6 +106,7 @@ def save_model(est: SurvTRACE, out: Path) -> None:
         try:
             est.save(path)
         except OSError as second:
+            shutil.rmtree(path.parent, ignore_errors=True)
             raise DataError(
                 f"the model could not be saved: neither to {out} ({reason}) nor to {path} "
                 f"({second.strerror or second}). Make room and fit again."

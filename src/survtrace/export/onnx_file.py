@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -99,7 +100,7 @@ def export_onnx(
     schema_path = (
         schema_beside(path) if schema_path is None else read_path("schema_path", schema_path)
     )
-    if schema_path.absolute() == path.absolute():
+    if os.path.realpath(schema_path) == os.path.realpath(path):
         raise SettingError(f"file and schema must be two files; got {path} for both.")
     if level is not None:
         require_level(level)

@@ -84,10 +84,17 @@ class IntervalScale:
         return ends
 
     def deviations(self, level: float) -> Array:
-        """Compute how many deviations cover a level: normal quantiles, times what was learned."""
+        """Compute how many deviations cover a level: normal quantiles, times what was learned.
+
+        At most those of the next level learned: no interval is wider than one of a higher level.
+        """
         known, ratios = self._known_and_ratios
         wanted = NormalDist().inv_cdf((1 + float(level)) / 2)
-        return np.array([wanted * np.interp(wanted, known, ratio) for ratio in ratios])
+        found = np.array([wanted * np.interp(wanted, known, ratio) for ratio in ratios])
+        following = known.searchsorted(wanted)
+        if following == len(known):
+            return found
+        return np.minimum(found, known[following] * ratios[:, following])
 
     @cached_property
     def _floor_and_factor(self) -> tuple[Array, Array]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from survtrace.errors import SettingError
+from survtrace.files import replacing
 
 COVARIATE_KINDS = ("numerical", "categorical", "covariate")  # the last one: use it, as it is
 KINDS = (*COVARIATE_KINDS, "ignore", "identifier", "date", "text", "duration", "event", "entry")
@@ -84,7 +85,7 @@ def require_names(entries: Mapping[str, Entry], columns: Sequence[str]) -> None:
 
 def write_dictionary(rows: Sequence[Mapping[str, Any]], path: str | Path) -> None:
     """Write entries, each with its ``name``, as the CSV file that `read_dictionary` reads."""
-    with open(path, "w", newline="", encoding="utf-8") as file:
+    with replacing(Path(path)) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, ["name", *FIELDS], lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from survtrace.baselines import CoxPH
 from survtrace.errors import DataError, DataWarning
-from survtrace.estimator import SurvTRACE
+from survtrace.estimator import SurvTRACE, require_whole_fit
+from survtrace.files import replacing
 from survtrace.metrics import corrected_t_test
 from survtrace.plots import GREY, plot_attention, plot_differences, plot_survival
 from survtrace.study.protocol import load_task
@@ -59,6 +60,7 @@ def paper_figures(folder: Path, scores_csv: Path | None = None, **settings: Any)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # one subject is censored at duration 0
         est = SurvTRACE(**{"random_state": 0, "verbose": False, **settings}).fit(X, y)
+        require_whole_fit(est)
         cox = CoxPH().fit(X, y)
     X, y = task.X.iloc[test], task.y.iloc[test]
     figures["attention"] = attention_figure(est, X, y)
@@ -66,7 +68,8 @@ def paper_figures(folder: Path, scores_csv: Path | None = None, **settings: Any)
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"paper_{name}.png" for name in figures]
     for path, figure in zip(paths, figures.values(), strict=True):
-        figure.savefig(path, dpi=180)
+        with replacing(path) as part:
+            figure.savefig(part, dpi=180, format="png")
     return paths
 
 

@@ -1,12 +1,17 @@
 """Cohorts are listed as they are, and written to files that the other commands read."""
 
+import errno
 import json
 import sys
 
+import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
+from survtrace import demo
 from survtrace.cli.catalogue import DATASETS, load_dataset
 from survtrace.cli.commands.study import STUDIES
+from survtrace.errors import StorageError
 from survtrace.study.presets import PRESETS
 from survtrace.tables.files.formats import read_table
 
@@ -31,6 +36,52 @@ def test_demo_asks_for_matplotlib_before_the_fit(survtrace, tmp_path, monkeypatc
     code, _, err = survtrace("demo", "--out", tmp_path / "figures")
     assert code == 2
     assert "pip install 'survtrace[plots]'" in err
+
+
+@pytest.mark.parametrize(
+    ("command", "work"),
+    [("demo", "survtrace.demo.run_demo"),
+     ("figures", "survtrace.study.paper_figures.paper_figures")],
+)  # fmt: skip
+def test_a_folder_for_figures_that_cannot_be_is_refused_before_the_fit(
+    survtrace, tmp_path, monkeypatch, command, work
+):
+    monkeypatch.setattr(work, lambda *_: pytest.fail("the fit was begun"))
+    (tmp_path / "taken").write_text("years of work")
+    code, _, err = survtrace(command, "--out", tmp_path / "taken")
+    assert code == 2
+    assert "cannot be written (Not a directory" in err
+
+
+@pytest.mark.parametrize(("interrupted", "interval"), [(True, {}), (False, None)])
+def test_a_demo_that_is_interrupted_in_its_fit_shows_nothing(
+    survtrace, tmp_path, monkeypatch, interrupted, interval
+):
+    def broken_off(est, X, y):
+        est.card_, est.interval_ = {"interrupted": interrupted}, interval
+        est.history_ = pd.DataFrame({"improved": [True], "member": [0], "epoch": [0]})
+        return est
+
+    monkeypatch.setattr("survtrace.demo.SurvTRACE.fit", broken_off)
+    ended = survtrace("demo", "--out", tmp_path / "figures")
+    assert ended.code == 130
+    assert "SurvTRACE" not in ended.out
+    assert "interrupted" in ended.err
+    assert not (tmp_path / "figures").exists()
+
+
+def test_a_figure_that_was_broken_off_is_not_left_half_written(tmp_path, monkeypatch):
+    def broken_off(figure, file, **_):
+        file.write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    names = ("patients", "importance", "calibration", "history")
+    for name in names:
+        monkeypatch.setattr(f"survtrace.demo._draw_{name}", lambda *_: Figure())
+    monkeypatch.setattr(Figure, "savefig", broken_off)
+    with pytest.raises(StorageError, match=r"curves\.png could not be written"):
+        list(demo._draw(tmp_path, None, None, None, None))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_all_cohorts_are_listed(survtrace):

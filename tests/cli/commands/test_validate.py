@@ -44,6 +44,13 @@ def test_validate_shows_scores_and_writes_a_folder(survtrace, model, other_hospi
     again = survtrace("validate", model, other_hospital, *OPTIONS, "--out", tmp_path / "v")
     assert (again.code, again.out) == (2, "")
     assert "exists and is left alone" in again.err
+    options = ("--out", tmp_path / "v", "--force")
+    assert survtrace("validate", model, other_hospital, *OPTIONS, *options).code == 0
+    (tmp_path / "w").write_text("years of work")
+    options = ("--out", tmp_path / "w", "--force")
+    code, _, err = survtrace("validate", model, "nowhere.csv", *OPTIONS, *options)
+    assert code == 2
+    assert f"--out {tmp_path / 'w'} is a file. Pass the path of a folder" in err
 
 
 def test_validate_is_read_by_programs(survtrace, model, other_hospital, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -48,7 +49,7 @@ def split(
         require_splittable,
     )
 
-    if out_train.absolute() == out_test.absolute():
+    if os.path.realpath(out_train) == os.path.realpath(out_test):
         raise SettingError(f"--out-train and --out-test must differ; both are {out_train}.")
     require_splittable(table, [out_train, out_test])
     require_free(out_train, force=force, inputs=[table], option="--out-train")

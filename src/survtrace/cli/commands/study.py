@@ -10,7 +10,7 @@ import typer
 from survtrace.cli import screen
 from survtrace.cli.catalogue import DATASETS, load_dataset
 from survtrace.cli.options import Force, Json, Quiet
-from survtrace.cli.outputs import require_free
+from survtrace.cli.outputs import require_free, require_writable
 from survtrace.errors import require
 
 FIGURES = "this command's figures need"
@@ -27,6 +27,7 @@ def demo(
     from survtrace.demo import run_demo
 
     require("matplotlib", "plots", FIGURES)  # before the fit
+    require_writable(out / "curves.png")
     with screen.hushed(quiet):
         run_demo(out, Console())
 
@@ -127,5 +128,6 @@ def figures(
     from survtrace.study.paper_figures import paper_figures
 
     require("matplotlib", "plots", FIGURES)
+    require_writable(out / "figure.png")
     for path in paper_figures(out, ablation):
         screen.say(f"wrote {path}", quiet=quiet)

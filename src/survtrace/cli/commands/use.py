@@ -99,7 +99,7 @@ def predict(
         raise SettingError("--json would mingle with the table on standard output; pass --out.")
     if ray and out == STANDARD:
         raise SettingError("--ray writes a folder of Parquet files; pass its path as --out.")
-    require_free(out, force=force, inputs=[table, model])
+    require_free(out, force=force, inputs=[table, model], is_folder=ray)
     points = read_numbers(times, "--times")
     question: dict[str, Any] = {"keep": ids or (), "causes": not survival_only, "std": std}
     question["typicality"] = typicality

@@ -92,7 +92,8 @@ def validate(
     from survtrace.model_card import warn_of_interrupted
     from survtrace.report import write_validation
 
-    require_free(out, force=force, inputs=[table, model])
+    is_folder = out.suffix != ".html"
+    require_free(out, force=force, inputs=[table, model], is_folder=is_folder)
     columns = [] if by is None else [name.strip() for name in by.split(",")]
     asked: dict[str, Any] = {"by": columns or None, "centre": centre, "landmark": landmark}
     asked["horizons"] = None if horizon is None else read_numbers(horizon, "--horizon")
