@@ -242,7 +242,7 @@ def test_numbers_that_name_patients_of_several_rows_are_pointed_out(name):
     assert "named like an identifier, but used as a number: if it names patients" in str(finding)
 
 
-@pytest.mark.parametrize("name", ["patient_age", "number of nodes", "covid", "grid", "a"])
+@pytest.mark.parametrize("name", ["patient_age", "number of nodes", "covid", "falls", "a"])
 def test_other_whole_numbers_are_used_without_a_remark(name):
     assert not found(RNG.integers(0, 90, N), name).warnings
 
