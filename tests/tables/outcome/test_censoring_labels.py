@@ -117,6 +117,7 @@ def test_a_column_that_says_who_is_alive_is_asked_about(name):
     with pytest.raises(DataError, match=rf"called '{name}'.*censored=1 if.*or censored=0 if"):
         read_meaning(counts(_0=3, _1=4), name=name)
     assert read_meaning(counts(_0=3, _1=4), 0, name=name).causes == (1,)
+    assert read_meaning(counts(_0=3, _1=4), 1, name=name).causes == (0,)  # without a warning
     assert read_meaning(counts(censored=3, dead=4), name=name).causes == ("dead",)
     assert read_meaning(counts(_0=3, _1=4), name="status").causes == (1,)
 
@@ -149,6 +150,13 @@ def test_where_nobody_is_surely_censored_the_second_answer_says_so_of_every_labe
     """By its first half alone, one would make a cause of those still in hospital."""
     labels = counts(in_hospital=9, discharged_alive=5, died=3)
     words = r"censored=\[\] if 'discharged alive' is a cause, and so is every other label"
+    with pytest.raises(DataError, match=words):
+        read_meaning(labels)
+
+
+def test_of_several_doubtful_labels_some_may_be_causes():
+    labels = counts(still_in_hospital=9, discharged_alive=5, died=3)
+    words = "each of 'still in hospital', 'discharged alive' may mean.* Name those that mean cens"
     with pytest.raises(DataError, match=words):
         read_meaning(labels)
 

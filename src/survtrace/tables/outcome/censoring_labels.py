@@ -113,7 +113,7 @@ def read_meaning(
         _ask_about_name(name, counts)
         _ask(counts, means, others, ask)
         _warn_of_codes(others, counts)
-    else:
+    elif not names_the_censored(name):  # 0 of CNSR is an event
         _warn_of_usual(others, counts)
     return Meaning(sort_causes(_merge_same_labels(others, counts)), sort_causes(means))
 
@@ -213,9 +213,9 @@ def _ask(counts: LabelCounts, means: list[Any], others: list[Any], ask: bool) ->
         alone = means or len(doubtful) == len(others)  # else that label would be a cause unasked
         others_too = "" if alone else ", and so is every other label"
         _stop(
-            f"{listed} may mean censored, or be {'causes' if many else 'a cause'}. The event "
-            f"column has {shown(counts)}.",
-            (f"if {listed} mean{'' if many else 's'} censored", [*means, *doubtful]),
+            f"{'each of ' if many else ''}{listed} may mean censored, or be a cause. The event "
+            f"column has {shown(counts)}.{' Name those that mean censored.' if many else ''}",
+            (f"if {'all of ' * many}{listed} mean{'s' * (not many)} censored", [*means, *doubtful]),
             (f"if {listed} {'are causes' if many else 'is a cause'}{others_too}", means),
         )
     late = _late_label(counts, others)
