@@ -91,3 +91,23 @@ def test_the_age_at_entry_is_no_copy_of_the_age_at_the_end():
     for values, use in ((age, "numerical"), (by_age.duration, "left out")):
         (finding,) = plan_columns(open_table({"a": values}), by_age).findings
         assert (finding.use, finding.warnings) == (use, ())
+
+
+AGE = RNG.uniform(40.0, 80.0, N)
+BY_AGE = Outcome(AGE + DURATION, EVENT, (1, 2), entry=AGE)
+
+
+@pytest.mark.parametrize("unit", [1.0, 365.25])
+def test_the_time_from_entry_on_is_a_copy_where_age_is_the_clock(unit):
+    (finding,) = plan_columns(open_table({"a": DURATION * unit}), BY_AGE).findings
+    assert finding.reason == (
+        "gives the outcome away: a copy of the time from entry to duration, perhaps in another unit"
+    )
+
+
+def test_the_age_at_entry_is_no_leak_where_age_is_the_clock():
+    short = Outcome(AGE + DURATION / 100, EVENT, (1, 2), entry=AGE)
+    (finding,) = plan_columns(open_table({"a": AGE}), short).findings
+    assert finding.use == "numerical"
+    (finding,) = plan_columns(open_table({"a": BY_AGE.duration * 12}), BY_AGE).findings
+    assert finding.role == "leak"

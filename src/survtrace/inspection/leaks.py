@@ -126,23 +126,32 @@ def _of_duration(
     rows = np.flatnonzero(present)
     if len(rows) < N_ENOUGH:
         return None
-    step = max(1, len(rows) // SAMPLE)
-    for some in (rows[::step], rows):
-        ranks = rankdata(values[some]), rankdata(outcome.duration[some])
-        if ranks[0].std() == 0 or ranks[1].std() == 0:
-            return None
-        by_rank = abs(np.corrcoef(*ranks)[0, 1])
+    if outcome.entry is None:
+        return _copy(values[rows], outcome.duration[rows], "the duration")
+    entry, duration = outcome.entry[rows], outcome.duration[rows]
+    leak = _copy(values[rows], duration - entry, "the time from entry to duration")
+    # With age as the clock, the age at entry is nearly that at the end: known before, no leak.
+    if leak is None and abs(_correlation(values[rows], entry)) < abs(
+        _correlation(values[rows], duration)
+    ):
+        leak = _copy(values[rows], duration, "the duration")
+    return leak
+
+
+def _copy(values: NDArray[np.float64], times: NDArray[np.float64], name: str) -> Leak | None:
+    """Check whether values are times, perhaps in another unit, or in nearly the same order."""
+    step = max(1, len(values) // SAMPLE)
+    for every in dict.fromkeys((step, 1)):  # a sample is enough to say no
+        by_rank = abs(_correlation(rankdata(values[::every]), rankdata(times[::every])))
         if by_rank < 0.99:
             return None
-        if step == 1:
-            break
-    straight = abs(np.corrcoef(values[rows], outcome.duration[rows])[0, 1])
-    # With age as the clock, the age at entry is nearly that at the end: known before, no leak.
-    entry = None if outcome.entry is None else outcome.entry[rows]
-    if entry is not None and entry.std() > 0:
-        by_entry = abs(np.corrcoef(values[rows], entry)[0, 1])
-        if by_entry >= straight:
-            return None
-    if straight > 0.9999:
-        return Leak("a copy of the duration, perhaps in another unit", certain=True)
-    return Leak(f"ordered as the duration is (rank correlation {by_rank:.3f})", certain=False)
+    if abs(_correlation(values, times)) > 0.9999:
+        return Leak(f"a copy of {name}, perhaps in another unit", certain=True)
+    return Leak(f"ordered as {name} is (rank correlation {by_rank:.3f})", certain=False)
+
+
+def _correlation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Correlate two columns; 0 where one of them is constant."""
+    if first.std() == 0 or second.std() == 0:
+        return 0.0
+    return float(np.corrcoef(first, second)[0, 1])

@@ -139,11 +139,12 @@ def find_sentinels(values: NDArray[np.float64]) -> dict[str, int]:
         for code, others in ((high, values[values < high]), (low, values[values > low])):
             if code not in SENTINELS or len(others) < 2:
                 continue
-            if abs(code) == 9 and not are_whole(others):  # a code of one digit is one among codes
+            below = code <= -9 and others.min() >= 0
+            if abs(code) == 9 and not (below or are_whole(others)):  # one digit: one among codes
                 continue
             gap = min(abs(others.min() - code), abs(others.max() - code))
             far = gap > others.max() - others.min() and others.max() > others.min()
-            if far or (code <= -9 and others.min() >= 0):
+            if far or below:
                 found[f"{code:g}"] = len(values) - len(others)
                 values = others
                 break
