@@ -48,11 +48,11 @@ _NEGATION = re.compile(
 )
 _CENSORING = re.compile(
     r"\b(alive|living|lebt|lebend|vivante?|vivo|viva|censor\w*|cens|cnsr|zensiert|censur\w*|free|"
-    r"follow up|followup|ltfu|withdr\w*|dropout|drop out|dropped out|surviv(ed|or|ors|ing)|"
-    r"end of study|study end|ongoing|healthy|emigr\w*|moved|ausgewandert|verzogen|weggezogen|"
-    r"udvandret|utvandrad|last (contact|seen)|data cut ?off)\b|^(lost|perdue?|perdid[oa]|still|"
-    r"unknown|unk|unbekannt|inconnue?|desconocid[oa]|not known|ned|awd|nead)\b|"
-    r"^(completed( the)?( study)?|study completed)$"
+    r"\w{3,}frei|follow up|followup|ltfu|withdr\w*|dropout|drop out|dropped out|"
+    r"surviv(ed|or|ors|ing)|end of study|study end|ongoing|healthy|emigr\w*|moved|ausgewandert|"
+    r"verzogen|weggezogen|udvandret|utvandrad|last (contact|seen)|data cut ?off)\b|"
+    r"^(lost|perdue?|perdid[oa]|still|unknown|unk|unbekannt|inconnue?|desconocid[oa]|not known|ned|"
+    r"awd|nead)\b|^(completed( the)?( study)?|study completed)$"
 )
 _OCCASION = re.compile(
     r"\b(\w+ free survival|follow up|followup|end of study|study end|last (contact|seen))\b"
