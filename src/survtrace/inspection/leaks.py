@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ N_CASES = 10  # with and without the event
 MOST_LEVELS = 20
 SAMPLE = 5_000
 UNLIKELY = -np.log(1e-6)
+ROUNDING = 1e-9  # of a correlation
 
 
 class Leak(NamedTuple):
@@ -126,16 +128,28 @@ def _of_duration(
     rows = np.flatnonzero(present)
     if len(rows) < N_ENOUGH:
         return None
-    if outcome.entry is None:
-        return _copy(values[rows], outcome.duration[rows], "the duration")
-    entry, duration = outcome.entry[rows], outcome.duration[rows]
-    leak = _copy(values[rows], duration - entry, "the time from entry to duration")
-    # With age as the clock, the age at entry is nearly that at the end: known before, no leak.
-    if leak is None and abs(_correlation(values[rows], entry)) < abs(
-        _correlation(values[rows], duration)
-    ):
-        leak = _copy(values[rows], duration, "the duration")
-    return leak
+    duration = outcome.duration[rows]
+    for origin, name in _origins(outcome):
+        # With age as the clock, the age at entry is nearly that at the end: known before, no leak.
+        by_entry = 0.0
+        if outcome.entry is not None:
+            by_entry = abs(_correlation(values[rows], (outcome.entry - origin)[rows]))
+        times = duration - origin[rows]
+        if abs(_correlation(values[rows], times)) > by_entry + ROUNDING:
+            leak = _copy(values[rows], times, name)
+            if leak is not None:
+                return leak
+    return None
+
+
+def _origins(outcome: Outcome) -> Iterator[tuple[NDArray[np.float64], str]]:
+    """Yield the times from which a column may count the duration of each row."""
+    yield np.zeros(len(outcome)), "the duration"
+    if outcome.entry is not None:
+        yield outcome.entry, "the time from entry to duration"
+    if outcome.id is not None:
+        number = np.unique(outcome.id, return_inverse=True)[1]
+        yield outcome.first_entries[number], "the time from the first entry to duration"
 
 
 def _copy(values: NDArray[np.float64], times: NDArray[np.float64], name: str) -> Leak | None:

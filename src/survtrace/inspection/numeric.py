@@ -23,10 +23,13 @@ from survtrace.tables.covariates.columns import numbers
 from survtrace.tables.covariates.covariate import Covariate
 from survtrace.tables.covariates.missing import SENTINELS, is_plain_number
 
+SEVERAL_ROWS = (
+    "each row counts as a patient of its own; keep one row of each, or name it as id and give each "
+    "row its entry"
+)
 KEY = (
-    "named like an identifier, but used as a number: if it names patients with several rows, each "
-    "row counts as a patient of its own; keep one row of each, or name it as id and give each row "
-    "its entry. If it names places, name it as categorical"
+    "named like an identifier, but used as a number: if it names patients with several rows, "
+    f"{SEVERAL_ROWS}. If it names places, name it as categorical"
 )
 
 
