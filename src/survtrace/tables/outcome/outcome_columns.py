@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,14 +14,17 @@ from survtrace.errors import DataError, DataWarning, row_name, short, warn
 from survtrace.tables.covariates.cells import is_date
 from survtrace.tables.covariates.covariates import open_frame, require_same_labels
 from survtrace.tables.covariates.real_numbers import as_array, is_complex, refuse_masked
-from survtrace.tables.covariates.text_numbers import parse_numbers, two_readings
+from survtrace.tables.covariates.text_numbers import (
+    parse_numbers,
+    parted_thousands,
+    two_readings,
+)
 from survtrace.tables.outcome.event_labels import plain_words
 
 EXAMPLE = "for example Surv.from_arrays(event=[0, 1, 2], duration=[3.5, 1.2, 8.0])"
 IN_COMMAND = "Name the columns with --event and --duration."
 DURATION_NAMES = ("duration", "time", "stop")
 ENTRY_NAMES = ("entry", "start")
-WHOLE = re.compile(r"0|[1-9]\d{0,2}(\.\d{3})*")  # 386, and 1.155 where points part thousands
 LARGEST, SMALLEST = 1e20, 1e-20  # squares and ratios of durations in between are finite
 
 
@@ -229,12 +231,10 @@ def _read_texts(durations: NDArray[Any], first_row: int, name: str) -> NDArray[n
     bad = read.unreadable
     if bad.any():
         raise _no_numbers(durations, bad, first_row, name)
-    written = [value.strip() for value in durations if isinstance(value, str) and value.strip()]
-    pointed = [text for text in written if "." in text]
-    if 0 < len(pointed) < len(written) and all(WHOLE.fullmatch(text) for text in written):
+    if example := parted_thousands(durations):
         raise DataError(
-            f"{name} must be a number; {two_readings(pointed[0])}, as all others are below 1000 or "
-            "written alike. Convert the column to numbers."
+            f"{name} must be a number; {two_readings(example)}, beside numbers below 1000 without "
+            "a point. Convert the column to numbers."
         )
     if "bound" in read.changes or len(read.units) > 1:
         bound = next((text for text in durations if set(str(text)) & set("<>\u2264\u2265~+")), "")
