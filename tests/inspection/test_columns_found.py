@@ -141,7 +141,7 @@ MIXED = [*NUMBERS[:80].astype(str), *(f"word {i}" for i in range(40))]
     ("values", "known", "fields", "options"),
     [
         (["1,234", "5,678"] * 60, {}, ["decimal", "categorical", "ignore"], "--decimal"),
-        (MIXED, {}, ["numerical", "categorical", "ignore"], "--categorical 'a' or --drop 'a'"),
+        (MIXED, {}, ["numerical", "categorical", "ignore"], "--missing TEXT for each text that"),
         (["90 mg/dl", "5 mmol/l"] * 60, {}, ["categorical", "ignore"], "--drop 'a'"),
         (["f", "m"] * 60, {"levels": ["f"]}, ["levels", "ignore"], "--drop 'a'"),
     ],
@@ -158,6 +158,14 @@ def test_every_way_out_that_is_named_settles_the_question(values, known, fields,
         entry = {field: entry} if entry else {**known, "kind": field}
         if field in fields:
             assert found(values, columns={"a": entry}).use != "question"
+
+
+def test_a_text_among_numbers_can_be_said_to_mean_not_known():
+    values = [*NUMBERS[:80].astype(str), *["NK"] * 40]
+    plan = plan_columns(open_table({"a": values}))
+    when, options = plan.answers[0]
+    assert (when, options) == ("if 'NK' means 'not known'", ("--missing", "NK"))
+    assert found(values, columns={"a": {"missing": ["NK"]}}).use == "numerical"
 
 
 def test_the_dictionary_answers():
@@ -180,6 +188,7 @@ def test_an_identifier_is_used_if_asked_for_by_name(kind):
     [
         (with_marks(RNG.integers(40, 120, N), 999, 999), "999 (2 rows)"),
         (with_marks(RNG.integers(40, 120, N), -99), "-99 (1 row)"),
+        (with_marks(RNG.normal(37.0, 0.5, N), -9), "-9 (1 row)"),
         (with_marks(RNG.integers(0, 2, N), 9), "9 (1 row)"),
     ],
 )
@@ -234,7 +243,7 @@ def test_codes_and_categories_stay_as_they_are(values):
     assert not finding.markers
 
 
-@pytest.mark.parametrize("name", ["patient_id", "MRN", "patient", "siteID"])
+@pytest.mark.parametrize("name", ["patient_id", "MRN", "patient", "siteID", "SITEID", "subjid"])
 def test_numbers_that_name_patients_of_several_rows_are_pointed_out(name):
     """They are no identifier of rows; as numbers, nothing would say that rows belong together."""
     finding = found(np.repeat(RNG.permutation(10**4)[: N // 4], 4), name)
@@ -242,7 +251,7 @@ def test_numbers_that_name_patients_of_several_rows_are_pointed_out(name):
     assert "named like an identifier, but used as a number: if it names patients" in str(finding)
 
 
-@pytest.mark.parametrize("name", ["patient_age", "number of nodes", "covid", "grid", "a"])
+@pytest.mark.parametrize("name", ["patient_age", "number of nodes", "covid", "falls", "a"])
 def test_other_whole_numbers_are_used_without_a_remark(name):
     assert not found(RNG.integers(0, 90, N), name).warnings
 

@@ -58,6 +58,18 @@ def test_a_date_of_death_says_both_things():
     assert "known only for subjects with an event" in finding.reason
 
 
+def test_subjects_of_several_rows_are_pointed_out_where_the_outcome_does_not_name_them():
+    table = open_table({"USUBJID": [f"S{row // 2}" for row in range(N)]})
+    (finding,) = plan_columns(table, OUTCOME).findings
+    assert finding.reason.startswith("identifier: 150 distinct texts in 300 rows; each row counts")
+    rows = Outcome(DURATION, EVENT, (1, 2), entry=0 * DURATION, id=np.arange(N) // 2)
+    distinct = open_table({"id": np.arange(N) + 7})
+    for each, outcome in ((table, rows), (distinct, OUTCOME)):
+        (finding,) = plan_columns(each, outcome).findings
+        assert finding.role == "identifier"
+        assert "each row counts" not in finding.reason
+
+
 def test_a_leak_that_was_asked_for_by_name_is_used_with_a_warning():
     finding = found(DURATION * 2, columns={"a": {"kind": "numerical"}})
     assert finding.use == "numerical"
@@ -91,3 +103,44 @@ def test_the_age_at_entry_is_no_copy_of_the_age_at_the_end():
     for values, use in ((age, "numerical"), (by_age.duration, "left out")):
         (finding,) = plan_columns(open_table({"a": values}), by_age).findings
         assert (finding.use, finding.warnings) == (use, ())
+
+
+AGE = RNG.uniform(40.0, 80.0, N)
+BY_AGE = Outcome(AGE + DURATION, EVENT, (1, 2), entry=AGE)
+
+
+@pytest.mark.parametrize("unit", [1.0, 365.25])
+def test_the_time_from_entry_on_is_a_copy_where_age_is_the_clock(unit):
+    (finding,) = plan_columns(open_table({"a": DURATION * unit}), BY_AGE).findings
+    assert finding.reason == (
+        "gives the outcome away: a copy of the time from entry to duration, perhaps in another unit"
+    )
+
+
+def test_the_age_at_entry_is_no_leak_where_age_is_the_clock():
+    short = Outcome(AGE + DURATION / 100, EVENT, (1, 2), entry=AGE)
+    (finding,) = plan_columns(open_table({"a": AGE}), short).findings
+    assert finding.use == "numerical"
+    (finding,) = plan_columns(open_table({"a": BY_AGE.duration * 12}), BY_AGE).findings
+    assert finding.role == "leak"
+
+
+def test_the_time_since_a_subjects_first_row_is_a_copy_at_the_end_of_rows_and_none_at_their_begin():
+    end = RNG.uniform(1.0, 30.0, N).repeat(2) + np.tile([0.0, 10.0], N)
+    begin = np.where(np.arange(2 * N) % 2, np.roll(end, 1), 0.0)
+    clock = RNG.uniform(40.0, 80.0, N).repeat(2)
+    entry = begin + clock
+    rows = Outcome(end + clock, np.tile([0, 1], N), (1,), entry=entry, id=np.arange(2 * N) // 2)
+    (finding,) = plan_columns(open_table({"a": end}), rows).findings
+    assert "a copy of the time from the first entry to duration" in finding.reason
+    (finding,) = plan_columns(open_table({"a": begin}), rows).findings
+    assert finding.use == "numerical"
+    assert not finding.warnings
+
+
+def test_the_number_of_the_day_is_known_when_the_day_begins():
+    day = np.tile(np.arange(1.0, 7.0), N // 6)
+    event = ((day == 6) & (np.arange(N) % 12 < 6)).astype(int)
+    rows = Outcome(day, event, (1,), entry=day - 1, id=np.arange(N) // 6)
+    (finding,) = plan_columns(open_table({"a": day}), rows).findings
+    assert finding.use == "numerical"

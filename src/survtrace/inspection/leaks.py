@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ N_CASES = 10  # with and without the event
 MOST_LEVELS = 20
 SAMPLE = 5_000
 UNLIKELY = -np.log(1e-6)
+ROUNDING = 1e-9  # of a correlation
 
 
 class Leak(NamedTuple):
@@ -126,23 +128,44 @@ def _of_duration(
     rows = np.flatnonzero(present)
     if len(rows) < N_ENOUGH:
         return None
-    step = max(1, len(rows) // SAMPLE)
-    for some in (rows[::step], rows):
-        ranks = rankdata(values[some]), rankdata(outcome.duration[some])
-        if ranks[0].std() == 0 or ranks[1].std() == 0:
-            return None
-        by_rank = abs(np.corrcoef(*ranks)[0, 1])
+    duration = outcome.duration[rows]
+    for origin, name in _origins(outcome):
+        # With age as the clock, the age at entry is nearly that at the end: known before, no leak.
+        by_entry = 0.0
+        if outcome.entry is not None:
+            by_entry = abs(_correlation(values[rows], (outcome.entry - origin)[rows]))
+        times = duration - origin[rows]
+        if abs(_correlation(values[rows], times)) > by_entry + ROUNDING:
+            leak = _copy(values[rows], times, name)
+            if leak is not None:
+                return leak
+    return None
+
+
+def _origins(outcome: Outcome) -> Iterator[tuple[NDArray[np.float64], str]]:
+    """Yield the times from which a column may count the duration of each row."""
+    yield np.zeros(len(outcome)), "the duration"
+    if outcome.entry is not None:
+        yield outcome.entry, "the time from entry to duration"
+    if outcome.id is not None:
+        number = np.unique(outcome.id, return_inverse=True)[1]
+        yield outcome.first_entries[number], "the time from the first entry to duration"
+
+
+def _copy(values: NDArray[np.float64], times: NDArray[np.float64], name: str) -> Leak | None:
+    """Check whether values are times, perhaps in another unit, or in nearly the same order."""
+    step = max(1, len(values) // SAMPLE)
+    for every in dict.fromkeys((step, 1)):  # a sample is enough to say no
+        by_rank = abs(_correlation(rankdata(values[::every]), rankdata(times[::every])))
         if by_rank < 0.99:
             return None
-        if step == 1:
-            break
-    straight = abs(np.corrcoef(values[rows], outcome.duration[rows])[0, 1])
-    # With age as the clock, the age at entry is nearly that at the end: known before, no leak.
-    entry = None if outcome.entry is None else outcome.entry[rows]
-    if entry is not None and entry.std() > 0:
-        by_entry = abs(np.corrcoef(values[rows], entry)[0, 1])
-        if by_entry >= straight:
-            return None
-    if straight > 0.9999:
-        return Leak("a copy of the duration, perhaps in another unit", certain=True)
-    return Leak(f"ordered as the duration is (rank correlation {by_rank:.3f})", certain=False)
+    if abs(_correlation(values, times)) > 0.9999:
+        return Leak(f"a copy of {name}, perhaps in another unit", certain=True)
+    return Leak(f"ordered as {name} is (rank correlation {by_rank:.3f})", certain=False)
+
+
+def _correlation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Correlate two columns; 0 where one of them is constant."""
+    if first.std() == 0 or second.std() == 0:
+        return 0.0
+    return float(np.corrcoef(first, second)[0, 1])

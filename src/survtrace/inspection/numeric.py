@@ -23,10 +23,13 @@ from survtrace.tables.covariates.columns import numbers
 from survtrace.tables.covariates.covariate import Covariate
 from survtrace.tables.covariates.missing import SENTINELS, is_plain_number
 
+SEVERAL_ROWS = (
+    "each row counts as a patient of its own; keep one row of each, or name it as id and give each "
+    "row its entry"
+)
 KEY = (
-    "named like an identifier, but used as a number: if it names patients with several rows, each "
-    "row counts as a patient of its own; keep one row of each, or name it as id and give each row "
-    "its entry. If it names places, name it as categorical"
+    "named like an identifier, but used as a number: if it names patients with several rows, "
+    f"{SEVERAL_ROWS}. If it names places, name it as categorical"
 )
 
 
@@ -139,11 +142,12 @@ def find_sentinels(values: NDArray[np.float64]) -> dict[str, int]:
         for code, others in ((high, values[values < high]), (low, values[values > low])):
             if code not in SENTINELS or len(others) < 2:
                 continue
-            if abs(code) == 9 and not are_whole(others):  # a code of one digit is one among codes
+            below = code <= -9 and others.min() >= 0
+            if abs(code) == 9 and not (below or are_whole(others)):  # one digit: one among codes
                 continue
             gap = min(abs(others.min() - code), abs(others.max() - code))
             far = gap > others.max() - others.min() and others.max() > others.min()
-            if far or (code <= -9 and others.min() >= 0):
+            if far or below:
                 found[f"{code:g}"] = len(values) - len(others)
                 values = others
                 break

@@ -15,6 +15,8 @@ from survtrace.inspection.dictionary import Entry, read_dictionary, require_name
 from survtrace.inspection.entry_columns import find_entry
 from survtrace.inspection.finding import Finding
 from survtrace.inspection.leaks import find_leak
+from survtrace.inspection.numeric import SEVERAL_ROWS
+from survtrace.inspection.texts import is_named_like_a_key
 from survtrace.tables.covariates.columns import plain_columns, read_column
 from survtrace.tables.covariates.covariate import Covariate, are_positions
 from survtrace.tables.covariates.covariates import infer_covariates, names_of
@@ -201,10 +203,14 @@ def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Find
         return found
     if found.covariate is None:
         as_levels = Covariate(found.name, "categorical", missing=MARKERS)
-        leak = find_leak(read_column(table, as_levels), outcome)
-        if leak is None or not leak.certain:
-            return found
-        return replace(found, reason=f"{found.reason}; {leak.reason}")
+        levels = read_column(table, as_levels)
+        leak = find_leak(levels, outcome)
+        if leak is not None and leak.certain:
+            return replace(found, reason=f"{found.reason}; {leak.reason}")
+        names_subjects = found.role == "identifier" and is_named_like_a_key(found.name)
+        if names_subjects and outcome.id is None and len(levels.text) < (levels.codes >= 0).sum():
+            return replace(found, reason=f"{found.reason}; {SEVERAL_ROWS}")
+        return found
     try:
         column = read_column(table, found.covariate)
     except DataError:  # raised again where the values are encoded

@@ -32,16 +32,19 @@ _DATE = re.compile(
     rf"){_TIME}",
     re.IGNORECASE,
 )
+_JOINED_ID = r"(?:u?subj|subject|patient|pat|pt|site|study|case|hosp|hospital|cent(?:er|re)|inv)id"
 _NAMED_ID = re.compile(
-    r"(?:^|[^a-z])(?:id|ids|nr|no|num|number|mrn|ssn|pid|uid|guid|uuid|key|index|row|rownames|"
+    rf"(?:^|[^a-z])(?:{_JOINED_ID}|id|ids|nr|no|num|number|mrn|ssn|pid|uid|guid|uuid|key|index|row|rownames|"
     r"unnamed|record|patient|patients|subject|case|fall|fallnummer|patientennummer|"
     r"patientnr|casenr|studienr|barcode|sample)(?:[^a-z]|$)",
     re.IGNORECASE,
 )
-# Named so, numbers are a name and no measurement, also where it occurs in several rows.
+# Named so, numbers are a name and no measurement, also where it occurs in several rows. "Fall" is a
+# case in German, but falls are counted in English.
 _NAMED_KEY = re.compile(
-    r"(?:.*[^a-z])?(?:ids?|mrn|ssn|pid|uid)|"
-    r"(?:patient|subject|participant|person|fall)s?(?:[^a-z]*(?:nr|no|num|number|nummer|key))?",
+    rf"(?:.*[^a-z])?(?:{_JOINED_ID}|ids?|mrn|ssn|pid|uid)|"
+    r"(?:patient|subject|participant|person)(?:[^a-z]*(?:nr|no|num|number|nummer|key))?|"
+    r"fall[^a-z]*(?:nr|nummer)",
     re.IGNORECASE,
 )
 _NAMED_CODE = re.compile(
@@ -87,7 +90,7 @@ def is_named_like_a_key(name: str) -> bool:
 
     Examples
     --------
-    >>> [is_named_like_a_key(name) for name in ("patient_id", "MRN", "siteID", "patient age")]
+    >>> [is_named_like_a_key(name) for name in ("patient_id", "SITEID", "Fallnr", "falls")]
     [True, True, True, False]
     """
     return _NAMED_KEY.fullmatch(_spaced(name).strip()) is not None

@@ -37,7 +37,8 @@ BY_DECIMAL = Words(
 )
 BY_KIND = Words(
     '"kind": "numerical" (its texts are then missing), "categorical" or "ignore"',
-    in_command="--categorical COLUMN or --drop COLUMN",
+    in_command="--missing TEXT for each text that means 'not known', --categorical COLUMN or "
+    "--drop COLUMN",
 )
 BY_LEAVING_OUT = Words(
     '"kind": "ignore", or "categorical"', in_command="--drop COLUMN or --categorical COLUMN"
@@ -132,6 +133,7 @@ def _of_numbers_in_text(
                 reason=f"numbers in {rows(n_numbers)}, other texts in {n_texts} "
                 f"(such as {unreadable[0]!r}): say whether it is numerical or categorical",
                 answers=(
+                    *_answer_not_known(unreadable),
                     Answer("if its texts are categories", ("--categorical", finding.name)),
                     answer_to_drop(finding.name),
                 ),
@@ -195,6 +197,15 @@ def _of_numbers_in_text(
         sentinels=find_sentinels(every),
         covariate=covariate,
     )
+
+
+def _answer_not_known(texts: list[str]) -> list[Answer]:
+    """Make the answer that a few texts among numbers mean "not known"."""
+    if len(texts) > MOST_UNREADABLE:
+        return []
+    listed = ", ".join(repr(text) for text in texts)
+    options = tuple(part for text in texts for part in ("--missing", text))
+    return [Answer(f"if {listed} mean{'' if len(texts) > 1 else 's'} 'not known'", options)]
 
 
 def _of_levels(finding: Finding, texts: Texts, entry: Entry) -> Finding:

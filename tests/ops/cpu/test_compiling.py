@@ -5,7 +5,9 @@ import shutil
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from time import sleep
 
 import numba
 import numpy as np
@@ -120,3 +122,14 @@ def test_compiled_beside_other_threads_nothing_they_warn_of_is_recorded(monkeypa
     with compiling.beside_others():
         assert records_while_compiling(monkeypatch) == 0
     assert records_while_compiling(monkeypatch) > 0
+
+
+def test_two_threads_that_compile_leave_the_record_as_it_was():
+    def compile_for(seconds):
+        with compiling.beside_others():
+            sleep(seconds)
+
+    record = compiling.WarningsFixer.catch_warnings
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(compile_for, [0.02, 0.04]))
+    assert compiling.WarningsFixer.catch_warnings is record

@@ -162,6 +162,19 @@ def test_points_group_thousands_where_decimals_have_commas(tmp_path):
     assert table.attrs["survtrace"]["decimal"] == ","
 
 
+def test_days_with_points_in_a_file_without_decimals_are_asked_about(tmp_path):
+    """Of 1.155 days and 386, the first was taken for a day and a bit."""
+    (tmp_path / "t.csv").write_text("age;days;dead\n61;1.155;1\n47;386;0\n")
+    with pytest.raises(DataError, match=r"'days': '1\.155' can be 1\.155 or 1155.*which mark"):
+        split_outcome(read_table(tmp_path / "t.csv"), "days", "dead")
+    for decimal, days in ((",", [1155.0, 386.0]), (".", [1.155, 386.0])):
+        table = read_table(tmp_path / "t.csv", Reading(decimal=decimal))
+        assert split_outcome(table, "days", "dead")[1]["duration"].tolist() == days
+    for fraction in ("1.5;1.155", "61;1.15"):
+        (tmp_path / "t.csv").write_text(f"age;days;dead\n{fraction};1\n47;386;0\n")
+        assert read_table(tmp_path / "t.csv")["days"].max() == 386
+
+
 def test_an_empty_file_is_refused(tmp_path):
     (tmp_path / "t.csv").write_text("")
     with pytest.raises(DataError, match=r"t\.csv is empty"):

@@ -112,19 +112,51 @@ def test_what_is_not_clear_is_asked_with_two_answers(labels, question, in_python
     assert "censored=" not in caught.value.in_command
 
 
-@pytest.mark.parametrize("name", ["alive", "Censored", "cens", "lebt"])
+@pytest.mark.parametrize("name", ["alive", "Censored", "cens", "lebt", "CNSR"])
 def test_a_column_that_says_who_is_alive_is_asked_about(name):
     with pytest.raises(DataError, match=rf"called '{name}'.*censored=1 if.*or censored=0 if"):
         read_meaning(counts(_0=3, _1=4), name=name)
     assert read_meaning(counts(_0=3, _1=4), 0, name=name).causes == (1,)
+    assert read_meaning(counts(_0=3, _1=4), 1, name=name).causes == (0,)  # without a warning
     assert read_meaning(counts(censored=3, dead=4), name=name).causes == ("dead",)
     assert read_meaning(counts(_0=3, _1=4), name="status").causes == (1,)
+
+
+@pytest.mark.parametrize(
+    "name", ["status_last_contact", "vital status at follow-up", "disease_free_survival_event"]
+)
+def test_a_column_named_by_when_the_status_was_asked_is_not_questioned(name):
+    assert read_meaning(counts(_0=3, _1=4), name=name).causes == (1,)
+    with pytest.raises(DataError, match="it may say 1 of those who are censored"):
+        read_meaning(counts(_0=3, _1=4), name=f"lost {name}")
+
+
+def test_reasons_for_censoring_are_asked_about_together():
+    """SAS's CNSR is 0 for an event, and 1, 2, .. for the reasons; they would have been causes."""
+    words = r"say 1, 2 of those.*censored=\[1, 2\] if 1, 2 mean censored, or censored=0 if"
+    with pytest.raises(DataError, match=words):
+        read_meaning(counts(_0=9, _1=4, _2=3), name="CNSR")
+    with pytest.raises(DataError, match="R codes 1 for censored"):
+        read_meaning(counts(_1=4, _2=3), name="alive")
+
+
+def test_an_unknown_beside_the_living_does_not_make_the_dead_censored():
+    words = r"censored=\['Yes', 'Unknown'\] if 'Yes' means.*censored=\['No', 'Unknown'\] if 'Yes'"
+    with pytest.raises(DataError, match=words):
+        read_meaning(counts(Yes=9, No=4, Unknown=3), name="alive")
 
 
 def test_where_nobody_is_surely_censored_the_second_answer_says_so_of_every_label():
     """By its first half alone, one would make a cause of those still in hospital."""
     labels = counts(in_hospital=9, discharged_alive=5, died=3)
     words = r"censored=\[\] if 'discharged alive' is a cause, and so is every other label"
+    with pytest.raises(DataError, match=words):
+        read_meaning(labels)
+
+
+def test_of_several_doubtful_labels_some_may_be_causes():
+    labels = counts(still_in_hospital=9, discharged_alive=5, died=3)
+    words = "each of 'still in hospital', 'discharged alive' may mean.* Name those that mean cens"
     with pytest.raises(DataError, match=words):
         read_meaning(labels)
 

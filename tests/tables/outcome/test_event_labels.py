@@ -18,7 +18,7 @@ sin evento|perdido de seguimiento|não|in leven|gecensureerd""".replace("\n", ""
 DOUBTFUL = """alive with disease|lost contact|not dead|0 = alive|0: none|disease free|unknown|
 no relapse|ohne Rezidiv|sans récidive|still on treatment|withdrawn consent|censored (moved)|
 discharged alive|NED|AWD|emigrated|Moved abroad|verzogen|Date last seen|data cut-off|
-Study completed""".replace("\n", "").split("|")
+Study completed|rezidivfrei""".replace("\n", "").split("|")
 CAUSES = """dead|died of cancer|died during follow-up|relapse|non-relapse mortality|uncensored|
 transplant|completed treatment|Removed|death without relapse|progression|Tod|décédé|fallecido|
 cardiovascular""".replace("\n", "").split("|")

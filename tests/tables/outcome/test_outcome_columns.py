@@ -82,3 +82,12 @@ def test_a_duration_that_no_float_can_be_is_counted_and_its_row_named(odd):
     durations = np.array([1.0, None, odd, odd, 3], dtype=object)
     with pytest.raises(DataError, match=r"entry must be a number; 2 of 5 are not \(first: row 9,"):
         duration_numbers(durations, first_row=7, name="entry")
+
+
+def test_points_that_may_part_thousands_are_asked_about():
+    """A file in German, read as text, has 1.155 days beside 386."""
+    with pytest.raises(DataError, match=r"'1\.155' can be 1\.155 or 1155"):
+        duration_numbers(np.array(["386", "1.155", "12.005", ""], dtype=object))
+    for texts in (["386", "1.155", "2.5"], ["386.000", "1.155"], ["0.155", "386"]):
+        with pytest.warns(DataWarning, match="were read as numbers"):
+            assert duration_numbers(np.array(texts, dtype=object)).max() == 386

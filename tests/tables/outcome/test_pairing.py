@@ -91,8 +91,7 @@ def test_a_column_of_the_living_is_read_alike_at_the_fit_and_the_score(one_cause
     roles = {"event": "alive", "duration": "months"}
     with pytest.raises(DataError, match=r"called 'alive'.*censored=1 if 1 means censored"):
         SurvTRACE(**tiny).fit(table, roles)
-    with pytest.warns(DataWarning, match="usually means censored"):
-        est = SurvTRACE(**tiny).fit(table, {**roles, "censored": 1})
+    est = SurvTRACE(**tiny).fit(table, {**roles, "censored": 1})
     assert (est.causes_, est.censored_) == ([0], [1])
     plain = SurvTRACE(**tiny).fit(X, y)
     assert est.score(table, roles) == plain.score(X, y)
@@ -159,3 +158,13 @@ def test_columns_of_a_mapping_have_row_labels_as_those_of_a_frame():
             found = pair(given, y)
         assert found.y["event"].tolist() == [1, 2, 0]
         assert list(found.X["age"]) == [61.0, 47.0, 50.0]
+
+
+def test_a_score_without_entry_is_told_where_all_who_were_learned_from_came_late():
+    """By age as the clock, they would count as seen from birth on."""
+    est = SimpleNamespace(causes_=[1], entry_=(40.0, 55.0, 70.0))
+    y = {"event": np.array([0, 1]), "duration": np.array([71.0, 64.0])}
+    with pytest.warns(DataWarning, match="y has no entry, .* came at 40 at the earliest"):
+        read_scored(est, {"sex": ["f", "m"]}, y)
+    read_scored(est, {"sex": ["f", "m"]}, {**y, "entry": np.array([60.0, 50.0])})
+    read_scored(SimpleNamespace(causes_=[1], entry_=(0.0, 3.0, 9.0)), {"sex": ["f", "m"]}, y)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from numba import njit
@@ -22,6 +23,7 @@ from numba.extending import register_jitable
 
 # Dividing by zero gives infinity or NaN, as in numpy, and no exception.
 OPTIONS = {"nogil": True, "error_model": "numpy"}
+ONE_AT_A_TIME = Lock()
 # A function that kernels call, and Python does not: what would let it is not compiled.
 part = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 either = register_jitable  # a function that both call
@@ -45,12 +47,13 @@ def beside_others() -> Iterator[None]:
     for all threads: what the caller's thread warns of meanwhile would be lost, and where its own
     record began or ended in between, all that comes later, too.
     """
-    record = WarningsFixer.catch_warnings
-    WarningsFixer.catch_warnings = lambda *_, **__: nullcontext()
-    try:
-        yield
-    finally:
-        WarningsFixer.catch_warnings = record
+    with ONE_AT_A_TIME:  # else the last of two threads puts back what the first put in
+        record = WarningsFixer.catch_warnings
+        WarningsFixer.catch_warnings = lambda *_, **__: nullcontext()
+        try:
+            yield
+        finally:
+            WarningsFixer.catch_warnings = record
 
 
 @cache

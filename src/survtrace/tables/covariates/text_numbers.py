@@ -29,6 +29,7 @@ _NUMBER = re.compile(
     """,
     re.VERBOSE,
 )
+_PARTED = re.compile(r"0|[1-9]\d{0,2}(\.\d{3})*")
 _PLAIN = re.compile(r"[+\-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+\-]?[0-9]+)?")
 _GROUPED = re.compile(rf"[0-9]{{1,3}}(?:[{_APOSTROPHES}{SPACES}][0-9]{{3}})+(?:[.,][0-9]*)?")
 _POINT_LAST = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]*")
@@ -235,6 +236,21 @@ def two_readings(text: str) -> str:
     "'212.618' can be 212.618 or 212618"
     """
     return f"{text!r} can be {text.replace(',', '.')} or {re.sub('[.,]', '', text)}"
+
+
+def parted_thousands(texts: Iterable[Any]) -> str:
+    """Find a text whose point may part thousands, beside whole numbers below 1000; "" if none.
+
+    Examples
+    --------
+    >>> parted_thousands(["386", "1.155"]), parted_thousands(["386", "1.155", "2.5"])
+    ('1.155', '')
+    """
+    written = [text.strip() for text in texts if isinstance(text, str) and text.strip()]
+    points = [text for text in written if "." in text]
+    if not 0 < len(points) < len(written):
+        return ""
+    return points[0] if all(_PARTED.fullmatch(text) for text in written) else ""
 
 
 def common_decimal(columns: Iterable[Iterable[Any]]) -> str:

@@ -21,6 +21,7 @@ from survtrace.tables.covariates.text_numbers import (
     BOTH,
     parse_distinct,
     parse_numbers,
+    parted_thousands,
     two_readings,
 )
 from survtrace.tables.files.excel import EXCEL, read_sheet
@@ -98,6 +99,11 @@ def _read_text(path: Path, reading: Reading) -> tuple[pd.DataFrame, str]:
             table = _keep_texts(table, path, found, "f", _may_group_thousands)
         if decimal == "," and any(_has_fractions(column) for _, column in table.items()):
             decimal = BOTH
+    elif found.sep == ";" and not reading.decimal and str(path) != STANDARD:
+        # Written where decimals have commas: if no column has fractions, 1.155 may be a thousand.
+        texts = _keep_texts(table, path, found, "f", lambda column: bool(parted_thousands(column)))
+        if not any(_has_fractions(column) for _, column in texts.items()):
+            table = texts
     return table, decimal
 
 
@@ -194,7 +200,11 @@ def _numbers_in(table: pd.DataFrame, name: str) -> pd.Series[Any]:
     `read_outcome` refuses them.
     """
     column, decimal = table[name], table.attrs.get(HINTS, {}).get("decimal")
-    if column.dtype.kind != "O" or not decimal:
+    if column.dtype.kind != "O":
+        return column
+    if not decimal:
+        if example := parted_thousands(column):
+            raise ambiguous_decimals(name, example)
         return column
     read = parse_numbers(column, table=decimal)
     if read.ambiguous.any():

@@ -15,6 +15,7 @@ from survtrace.tables.outcome.event_labels import (
     is_truth,
     is_usual,
     looks_censored,
+    names_the_censored,
     plain_label,
     plain_words,
     same_label,
@@ -112,7 +113,7 @@ def read_meaning(
         _ask_about_name(name, counts)
         _ask(counts, means, others, ask)
         _warn_of_codes(others, counts)
-    else:
+    elif not names_the_censored(name):  # 0 of CNSR is an event
         _warn_of_usual(others, counts)
     return Meaning(sort_causes(_merge_same_labels(others, counts)), sort_causes(means))
 
@@ -120,7 +121,7 @@ def read_meaning(
 def ask_about_cause(name: str, causes: Sequence[Any]) -> None:
     """Stop where 1 is a cause to an estimator, but the column to be scored is called "alive"."""
     truths = [cause for cause in causes if is_truth(cause)]
-    if truths and (is_usual(name) or looks_censored(name)):
+    if truths and names_the_censored(name):
         _stop(
             f"the event column is called {name!r}, and {_listed(truths)} was an event in the fit; "
             "in a column of that name it may mean censored.",
@@ -130,16 +131,25 @@ def ask_about_cause(name: str, causes: Sequence[Any]) -> None:
 
 
 def _ask_about_name(name: str, counts: LabelCounts) -> None:
-    """Stop where, by the name of the event column, a 1 in it may mean censored, or alive."""
-    truths = [label for label in counts if is_truth(label)]
-    others = [label for label in counts if not is_truth(label)]
-    yes_or_no = truths and all(is_usual(label) for label in others)
-    if yes_or_no and (is_usual(name) or looks_censored(name)):
+    """Stop where, by the name of the event column, a 1 in it may mean censored, or alive.
+
+    SAS's CNSR has a number for each reason of censoring, 0 for an event.
+    """
+    if not names_the_censored(name):
+        return
+    truths = [
+        label for label in counts if is_truth(label) or (isinstance(label, int) and label > 0)
+    ]
+    others = [label for label in counts if label not in truths]
+    doubtful = [label for label in others if looks_censored(label)]  # such as "unknown"
+    usual = all(is_usual(label) or label in doubtful for label in others)
+    if truths and usual and (others or len(truths) == 1):
+        listed, s = _listed(truths), "" if len(truths) > 1 else "s"
         _stop(
-            f"the event column is called {name!r} and has {shown(counts)}: it may say "
-            f"{_listed(truths)} of those who are censored.",
-            (f"if {_listed(truths)} means censored", truths),
-            (f"if {_listed(truths)} means an event", others),
+            f"the event column is called {name!r} and has {shown(counts)}: it may say {listed} of "
+            "those who are censored.",
+            (f"if {listed} mean{s} censored", [*truths, *doubtful]),
+            (f"if {listed} mean{s} an event", others),
         )
 
 
@@ -203,9 +213,9 @@ def _ask(counts: LabelCounts, means: list[Any], others: list[Any], ask: bool) ->
         alone = means or len(doubtful) == len(others)  # else that label would be a cause unasked
         others_too = "" if alone else ", and so is every other label"
         _stop(
-            f"{listed} may mean censored, or be {'causes' if many else 'a cause'}. The event "
-            f"column has {shown(counts)}.",
-            (f"if {listed} mean{'' if many else 's'} censored", [*means, *doubtful]),
+            f"{'each of ' if many else ''}{listed} may mean censored, or be a cause. The event "
+            f"column has {shown(counts)}.{' Name those that mean censored.' if many else ''}",
+            (f"if {'all of ' * many}{listed} mean{'s' * (not many)} censored", [*means, *doubtful]),
             (f"if {listed} {'are causes' if many else 'is a cause'}{others_too}", means),
         )
     late = _late_label(counts, others)

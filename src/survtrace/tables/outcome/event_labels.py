@@ -47,13 +47,17 @@ _NEGATION = re.compile(
     r"(0|no|not|without|never|kein|keine|ohne|nicht|sin|sem|sans|pas|aucune?|senza|geen)\b"
 )
 _CENSORING = re.compile(
-    r"\b(alive|living|lebt|lebend|vivante?|vivo|viva|censor\w*|cens|zensiert|censur\w*|free|"
-    r"follow up|followup|ltfu|withdr\w*|dropout|drop out|dropped out|surviv(ed|or|ors|ing)|"
-    r"end of study|study end|ongoing|healthy|emigr\w*|moved|ausgewandert|verzogen|weggezogen|"
-    r"udvandret|utvandrad|last (contact|seen)|data cut ?off)\b|^(lost|perdue?|perdid[oa]|still|"
-    r"unknown|unk|unbekannt|inconnue?|desconocid[oa]|not known|ned|awd|nead)\b|"
-    r"^(completed( the)?( study)?|study completed)$"
+    r"\b(alive|living|lebt|lebend|vivante?|vivo|viva|censor\w*|cens|cnsr|zensiert|censur\w*|free|"
+    r"\w{3,}frei|follow up|followup|ltfu|withdr\w*|dropout|drop out|dropped out|"
+    r"surviv(ed|or|ors|ing)|end of study|study end|ongoing|healthy|emigr\w*|moved|ausgewandert|"
+    r"verzogen|weggezogen|udvandret|utvandrad|last (contact|seen)|data cut ?off)\b|"
+    r"^(lost|perdue?|perdid[oa]|still|unknown|unk|unbekannt|inconnue?|desconocid[oa]|not known|ned|"
+    r"awd|nead)\b|^(completed( the)?( study)?|study completed)$"
 )
+_OCCASION = re.compile(
+    r"\b(\w+ free survival|follow up|followup|end of study|study end|last (contact|seen))\b"
+)
+_STATUS = re.compile(r"\b(status|event|outcome|endpoint|state|zustand)\b")
 TRUTHS = frozenset({"1", "yes", "y", "true", "ja", "oui", "si"})
 _UNCENSORED = re.compile(r"\b(uncensored|unzensiert|(not|non) censored)\b")
 _DATE = re.compile(
@@ -149,6 +153,22 @@ def looks_censored(label: Any) -> bool:
     if _NEGATION.match(text):
         return True
     return _CENSORING.search(text) is not None and DEATH.search(text) is None
+
+
+def names_the_censored(name: str) -> bool:
+    """Check whether 1 may mean censored in a column of that name.
+
+    In "status at last contact" the words that could mean censored only say when it was asked.
+
+    Examples
+    --------
+    >>> [names_the_censored(name) for name in ("alive", "CNSR", "status_last_contact", "died")]
+    [True, True, False, False]
+    """
+    words = plain_words(name)
+    without_occasion = _OCCASION.sub(" ", words)
+    words = without_occasion if _STATUS.search(without_occasion) else words
+    return is_usual(words) or looks_censored(words)
 
 
 def is_truth(label: Any) -> bool:

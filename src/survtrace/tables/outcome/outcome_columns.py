@@ -14,7 +14,11 @@ from survtrace.errors import DataError, DataWarning, row_name, short, warn
 from survtrace.tables.covariates.cells import is_date
 from survtrace.tables.covariates.covariates import open_frame, require_same_labels
 from survtrace.tables.covariates.real_numbers import as_array, is_complex, refuse_masked
-from survtrace.tables.covariates.text_numbers import parse_numbers
+from survtrace.tables.covariates.text_numbers import (
+    parse_numbers,
+    parted_thousands,
+    two_readings,
+)
 from survtrace.tables.outcome.event_labels import plain_words
 
 EXAMPLE = "for example Surv.from_arrays(event=[0, 1, 2], duration=[3.5, 1.2, 8.0])"
@@ -227,6 +231,11 @@ def _read_texts(durations: NDArray[Any], first_row: int, name: str) -> NDArray[n
     bad = read.unreadable
     if bad.any():
         raise _no_numbers(durations, bad, first_row, name)
+    if example := parted_thousands(durations):
+        raise DataError(
+            f"{name} must be a number; {two_readings(example)}, beside numbers below 1000 without "
+            "a point. Convert the column to numbers."
+        )
     if "bound" in read.changes or len(read.units) > 1:
         bound = next((text for text in durations if set(str(text)) & set("<>\u2264\u2265~+")), "")
         unclear = f"bounds such as {bound!r}" if bound else f"units {list(read.units)}"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sklearn.exceptions import NotFittedError
 
-from survtrace.errors import DataError
+from survtrace.errors import DataError, DataWarning, warn
 from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.outcome.alignment import align_rows
 from survtrace.tables.outcome.censoring_labels import ask_about_cause
@@ -58,6 +58,14 @@ def read_scored(est: Any, X: Any, y: Any) -> tuple[Any, Outcome]:
         censored=getattr(est, "censored_", ()) if censored is None else censored,
         zero_duration=getattr(est, "zero_duration", "raise"),
     )
+    entry = getattr(est, "entry_", None)
+    if outcome.entry is None and entry is not None and entry[0] > 0:
+        warn(
+            "y has no entry, so its subjects count as under observation from 0 on; those learned "
+            f"from came at {entry[0]:g} at the earliest. If duration has the same origin, such as "
+            "birth, pass entry.",
+            DataWarning,
+        )
     return given.X, outcome
 
 
