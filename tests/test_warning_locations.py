@@ -139,11 +139,11 @@ SETTINGS = {
     "levels of held-out rows": {"n_members": 1, "columns": {"ward": {"kind": "categorical"}}},
     "an early grid": {"time_grid": [1.0, 3.0]},
 }
-LIVING = {"event": "alive", "duration": "months", "censored": 1}
+LIVING = {"event": "status", "duration": "months", "censored": 1}
 
 
 def living(w):
-    return w.X.assign(months=w.y["duration"], alive=(w.y["event"] == 0).astype(int))
+    return w.X.assign(months=w.y["duration"], status=(w.y["event"] == 0).astype(int))
 
 
 def labelled(frame):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from time import sleep
 
@@ -122,6 +123,19 @@ def test_compiled_beside_other_threads_nothing_they_warn_of_is_recorded(monkeypa
     with compiling.beside_others():
         assert records_while_compiling(monkeypatch) == 0
     assert records_while_compiling(monkeypatch) > 0
+
+
+def test_compiled_beside_other_threads_standard_output_stays_what_it_is(monkeypatch):
+    pytest.importorskip("colorama")
+    replaced = []
+    monkeypatch.setattr(
+        numba.core.errors, "ColorShell", lambda: replaced.append(1) or nullcontext()
+    )
+    with compiling.beside_others():
+        assert numba.njit(lambda x: x + 1.0)(2.0) == 3.0
+    assert replaced == []
+    assert numba.njit(lambda x: x + 1.0)(2.0) == 3.0
+    assert replaced != []
 
 
 def test_two_threads_that_compile_leave_the_record_as_it_was():

@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Any
 
 from numba import njit
-from numba.core import caching
+from numba.core import caching, errors
 from numba.core.errors import WarningsFixer
 from numba.extending import register_jitable
 
@@ -41,19 +41,31 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 @contextmanager
 def beside_others() -> Iterator[None]:
-    """Compile in a thread of its own without recording the warnings of all threads.
+    """Compile in a thread of its own without touching what all threads share.
 
     numba records warnings while it finds out types, many hundred times, and Python has one record
     for all threads: what the caller's thread warns of meanwhile would be lost, and where its own
-    record began or ended in between, all that comes later, too.
+    record began or ended in between, all that comes later, too. Where colorama is installed, numba
+    also replaces standard output for a moment, to colour words that nobody sees: who redirects it
+    meanwhile would lose what is printed.
     """
-    with ONE_AT_A_TIME:  # else the last of two threads puts back what the first put in
-        record = WarningsFixer.catch_warnings
-        WarningsFixer.catch_warnings = lambda *_, **__: nullcontext()
-        try:
-            yield
-        finally:
-            WarningsFixer.catch_warnings = record
+    # One at a time, else the last of two threads puts back what the first put in.
+    with ONE_AT_A_TIME, _without(WarningsFixer, "catch_warnings"), _without(errors, "ColorShell"):
+        yield
+
+
+@contextmanager
+def _without(owner: Any, name: str) -> Iterator[None]:
+    """Put a context that does nothing in the place of one, if there is one."""
+    context = getattr(owner, name, None)
+    if context is None:
+        yield
+        return
+    setattr(owner, name, lambda *_, **__: nullcontext())
+    try:
+        yield
+    finally:
+        setattr(owner, name, context)
 
 
 @cache
