@@ -295,6 +295,13 @@ def test_health_the_page_and_the_description_are_there(client):
     assert client.get("/docs").status_code == 404
 
 
+def test_who_asks_only_whether_it_runs_gets_no_body(client):
+    for path in ("/", "/health", "/ready"):
+        answer = client.head(path)
+        assert (answer.status_code, answer.content) == (200, b"")
+        assert answer.headers["cache-control"] == "no-store"
+
+
 @pytest.mark.parametrize(
     ("method", "path", "status", "words"),
     [

@@ -225,18 +225,24 @@ class Service:
 
 
 def open_routes(service: Service) -> APIRouter:
-    """Make the routes that need no token: the page, and whether the server runs."""
+    """Make the routes that need no token: the page, and whether the server runs.
+
+    HEAD is answered, too: load balancers and `wget --spider` ask so.
+    """
     routes = APIRouter()
 
+    @routes.head("/", include_in_schema=False)
     @routes.get("/", include_in_schema=False)
     async def page() -> FileResponse:
         return FileResponse(PAGE / "index.html")
 
+    @routes.head("/health", include_in_schema=False)
     @routes.get("/health")
     async def health() -> Status:
         """Answer that the server runs."""
         return Status("ok", __version__)
 
+    @routes.head("/ready", include_in_schema=False)
     @routes.get("/ready", response_model=Status, responses={503: {"model": Problem}})
     async def ready() -> Any:
         """Answer whether the server takes on questions: not while it stops or is overrun."""
