@@ -43,6 +43,7 @@ def test_split_says_its_sizes_as_json(survtrace, table, tmp_path):
     [
         (("--out-test", "b.parquet"), "ends in .csv; got b.parquet"),
         (("--out-test", "a.csv"), "must differ"),
+        (("--out-test", "b.csv", "--seed", "-1"), "--seed"),
         (("--out-test", "roundabout/../a.csv"), "must differ"),
         (("--out-test", "b.csv", "--fraction", "1.5"), "must lie between 0 and 1"),
         (("--out-test", "b.csv", "--event", "causes"), "did you mean 'cause'?"),

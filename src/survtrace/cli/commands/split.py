@@ -30,7 +30,7 @@ def split(
             "--id", metavar="COLUMN", help="Column of subjects: no subject gets into both files."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same rows.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same rows.")] = 0,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
