@@ -243,6 +243,14 @@ def test_what_late_entry_leaves_out_is_said():
     assert of(scores, score="O/E")["value"].notna().all()
 
 
+def test_thresholds_may_be_given_in_any_order_and_twice():
+    found, expected = (
+        validate(EST, X[["x", "sex"]], Y, horizons=[HORIZON], thresholds=given).decisions
+        for given in ([0.3, 0.1, 0.3], [0.1, 0.3])
+    )
+    pd.testing.assert_frame_equal(found, expected)
+
+
 def test_thresholds_are_by_default_as_far_as_predictions_go():
     decisions = validate(EST, X[["x", "sex"]], Y, horizons=[HORIZON]).decisions
     for cause in EST.causes_:

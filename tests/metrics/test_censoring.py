@@ -19,7 +19,7 @@ from survtrace.metrics import (
     integrated_brier_score_survival,
     mean_incidence,
 )
-from survtrace.metrics.censoring import UNRELATED, Part, read_weights
+from survtrace.metrics.censoring import UNRELATED, Part, Weights, read_weights, stood_for
 from survtrace.tables.outcome.outcome import Outcome, read_outcome
 
 TRAIN = {"event": [1, 0, 1, 0, 0], "duration": [1.0, 2.0, 2.0, 3.0, 4.0]}
@@ -392,3 +392,16 @@ def test_late_scores_are_nan_where_all_who_have_entered_were_censored():
         assert np.isnan(mean_incidence(scored, half, 2.0, **weights))
     with pytest.warns(DataWarning, match="all who have were censored; the test is NaN"):
         assert np.isnan(d_calibration_incidence(scored, half, half, 2.0, **weights).p_value)
+
+
+def test_times_that_nobody_stands_for_are_found_without_weighing_all_at_each_time(monkeypatch):
+    """Of a million subjects, weighing them at each time took as long as the score itself."""
+    entry, duration = np.array([1.0, 1.5, 5.0, 5.5]), np.array([2.0, 3.0, 6.0, 7.0])
+    y = Outcome(duration, np.array([0, 0, 1, 0]), (1,), entry=entry)
+    others = {"event": np.ones(9), "duration": np.arange(10.0, 19.0), "entry": np.arange(9.0)}
+    times, weights = np.arange(0.5, 6.5), read_weights(others, y)
+    summed = [bool(weights.by(time).sum() > 0) for time in times]
+    monkeypatch.delattr(Weights, "by")
+    with pytest.warns(DataWarning, match=r"at 3 of 6 times \(first: 0\.5\) nobody has entered"):
+        found = stood_for(times, np.ones(6, dtype=bool), weights, "so")
+    assert found.tolist() == summed == [False, True, True, False, False, True]

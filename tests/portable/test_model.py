@@ -12,6 +12,7 @@ import pytest
 import survtrace
 from survtrace import DataError, SavedFileError, SettingError, SurvTRACE, portable
 from survtrace.datasets import make_cohort
+from survtrace.portable.rows import open_rows
 
 TIMES = [0.0, 1.0, 12.0, 40.0, 1e4]
 UNBOUNDED = ("predict_quantile", "predict_rmst", "predict_cumulative_hazard_function")
@@ -168,6 +169,11 @@ def test_rows_may_come_in_any_form(folders, cohort):
         np.testing.assert_array_equal(light.predict(form), expected)
     with pytest.raises(DataError, match=r"LazyFrame, which is yet to be .* what \.collect\(\)"):
         light.predict(polars.from_pandas(X).lazy())
+
+
+@pytest.mark.parametrize("name", ["collect", "column_names"])
+def test_a_column_may_be_called_as_a_method_of_other_frames_is(name):
+    assert [*open_rows(pd.DataFrame({name: [61.0, 47.0]}))] == [name]
 
 
 def test_categories_that_are_dates_are_those_of_the_estimator(tiny, one_cause, tmp_path):

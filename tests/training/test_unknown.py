@@ -136,3 +136,12 @@ def test_unknown_is_learned_at_the_level_that_was_fitted(cohort, monkeypatch):
     monkeypatch.setattr(fit_module, "train", train_and_double)
     answers.append(SurvTRACE(**SETTINGS).fit(X, y).predict_proba(nobody, 60.0))
     np.testing.assert_allclose(*answers, rtol=0.1)
+
+
+@pytest.mark.parametrize("ips", ["covariates", "events"])
+def test_loss_weights_do_not_move_the_incidence_of_one_of_whom_nothing_is_known(cohort, ips):
+    X, y = cohort
+    est = SurvTRACE(**SETTINGS, ips=ips).fit(X, y)
+    nobody = pd.DataFrame({name: [np.nan] for name in X.columns})
+    observed = np.array([aalen_johansen(y, cause).at(60.0) for cause in (1, 2)])
+    np.testing.assert_allclose(est.predict_proba(nobody, 60.0)[0, 1:], observed, rtol=0.25)

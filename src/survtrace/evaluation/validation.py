@@ -189,7 +189,7 @@ def validate(
     incidence = est.predict_cumulative_incidence(
         table.to_native(), chosen + (landmark or 0.0), **known
     )
-    levels = None if thresholds is None else read_thresholds(thresholds)
+    levels = None if thresholds is None else np.unique(read_thresholds(thresholds))
     frames = _frames(outcome, incidence, tuple(est.causes_), chosen, groups, levels)
     _require_some(frames["scores"])
     _warn_of_strange_level(frames["scores"])

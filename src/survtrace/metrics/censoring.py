@@ -428,10 +428,14 @@ def stood_for(
 
     Warn once, with counts, if there are others.
     """
-    if weights.outcome.entry is None:
+    outcome = weights.outcome
+    if outcome.entry is None:
         return usable
-    stands, first = usable.copy(), weights.censoring.times[0]
-    stands[usable] = [t >= first and weights.by(t).sum() > 0 for t in times[usable]]
+    entered = np.searchsorted(np.sort(outcome.entry), times, side="right")
+    ended = np.searchsorted(np.sort(outcome.duration), times, side="right")
+    first_event = outcome.duration[outcome.event > 0].min(initial=np.inf)
+    anybody = (entered > ended) | (times >= first_event)  # is followed, or has had an event
+    stands = usable & anybody & (times >= weights.censoring.times[0])
     lost = usable & ~stands
     if lost.any():
         warn(

@@ -81,10 +81,12 @@ def open_rows(X: Table) -> dict[str, Any]:
         )
     if isinstance(X, np.ndarray) and X.dtype.names:
         return {name: np.atleast_1d(X[name]) for name in X.dtype.names}
-    if hasattr(X, "collect"):  # a frame of polars that has not been computed
+    kind = type(X)  # pandas gives columns as attributes of a frame, such as one called "collect"
+    if hasattr(kind, "collect"):  # a frame of polars that has not been computed
         raise not_computed(X)
     if hasattr(X, "columns") and hasattr(X, "__getitem__"):
-        names = getattr(X, "column_names", X.columns)  # of Arrow, the columns have no names
+        # Of Arrow, the columns have no names.
+        names = X.column_names if hasattr(kind, "column_names") else X.columns
         require_distinct_names([str(name) for name in names])
         return {str(name): X[name] for name in names}
     if hasattr(X, "toarray"):

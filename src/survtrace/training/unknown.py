@@ -57,12 +57,15 @@ def learn_unknown(
     n_parameters = sum(parameter[0].numel() for parameter in network.parameters())
     gradient = torch.empty(len(table), n_parameters, device=network.device)
     survival_alone = torch.tensor([1.0, 0.0, 0.0], device=network.device)
+    has_fitted_level = bool((network.recalibration_factor != 1).any())
     steps = training_steps(batch_source, network.shape.n_members, n_steps)
     with recalibrated_heads(network):
         for number, (tensors, subjects) in enumerate(steps):
             batch = tensors.take(subjects)
             hidden_rows, values = _hide(batch, unknown, generator)
             hidden = batch._replace(rows=hidden_rows, values=values)
+            if has_fitted_level:  # which is that of rows without IPS weights
+                hidden = hidden._replace(ips=torch.ones_like(batch.ips))
             places = torch.arange(subjects.numel(), device=subjects.device).view_as(subjects)
             flat = Batch(*(column.flatten(0, 1) for column in hidden))
             ops.gradient(network, flat, places, survival_alone, gradient)
