@@ -141,11 +141,12 @@ MIXED = [*NUMBERS[:80].astype(str), *(f"word {i}" for i in range(40))]
     ("values", "known", "fields", "options"),
     [
         (["1,234", "5,678"] * 60, {}, ["decimal", "categorical", "ignore"], "--decimal"),
+        (["1.155", "386"] * 60, {}, ["decimal", "categorical", "ignore"], "--decimal"),
         (MIXED, {}, ["numerical", "categorical", "ignore"], "--missing TEXT for each text that"),
         (["90 mg/dl", "5 mmol/l"] * 60, {}, ["categorical", "ignore"], "--drop 'a'"),
         (["f", "m"] * 60, {"levels": ["f"]}, ["levels", "ignore"], "--drop 'a'"),
     ],
-    ids=["decimals", "numbers and texts", "units", "levels"],
+    ids=["decimals", "thousands", "numbers and texts", "units", "levels"],
 )
 def test_every_way_out_that_is_named_settles_the_question(values, known, fields, options):
     plan = plan_columns(open_table({"a": values, "age": NUMBERS}), columns={"a": known})
