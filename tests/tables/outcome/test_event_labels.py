@@ -15,7 +15,7 @@ CENSORED = """0|False|FALSE|no|No|none|censored|Censored|CENSORED.|alive|ALIVE|S
 lost|Lost to follow-up|lost to followup|LTFU|withdrawn|event-free|no event|No_event|end of study|
 zensiert|lebt|nein|ereignisfrei|vivant|Vivante|en vie|perdu de vue|censuré|non|vivo|censurado|
 sin evento|perdido de seguimiento|não|in leven|gecensureerd""".replace("\n", "").split("|")
-DOUBTFUL = """alive with disease|lost contact|not dead|0 = alive|0: none|disease free|unknown|
+DOUBTFUL = """alive with disease|lost contact|not dead|0 = alive|0: none|disease free|DiseaseFree|unknown|
 no relapse|ohne Rezidiv|sans récidive|still on treatment|withdrawn consent|censored (moved)|
 discharged alive|NED|AWD|emigrated|Moved abroad|verzogen|Date last seen|data cut-off|
 Study completed|rezidivfrei""".replace("\n", "").split("|")
