@@ -125,14 +125,18 @@ def is_date(label: Any) -> bool:
 
 
 def is_usual(label: Any) -> bool:
-    """Check whether a label is 0 or one of the usual words for censored.
+    """Check whether a label is 0, one of the usual words for censored, or both, as in 0:LIVING.
 
     Examples
     --------
-    >>> [is_usual(label) for label in (0, "ALIVE", "Lost to follow-up", "alive with disease")]
-    [True, True, True, False]
+    >>> [is_usual(label) for label in (0, "ALIVE", "Lost to follow-up", "0 = alive")]
+    [True, True, True, True]
+    >>> [is_usual(label) for label in ("alive with disease", "0 = dead")]
+    [False, False]
     """
-    return plain_words(label) in USUAL_WORDS if isinstance(label, str) else label == 0
+    if not isinstance(label, str):
+        return bool(label == 0)
+    return plain_words(label).removeprefix("0 ") in USUAL_WORDS
 
 
 def looks_censored(label: Any) -> bool:
@@ -140,7 +144,7 @@ def looks_censored(label: Any) -> bool:
 
     Examples
     --------
-    >>> [looks_censored(label) for label in ("alive with disease", "not dead", "0 = alive")]
+    >>> [looks_censored(label) for label in ("alive with disease", "not dead", "0 = dead")]
     [True, True, True]
     >>> [looks_censored(label) for label in ("died in follow-up", "non-relapse mortality", 1)]
     [False, False, False]
