@@ -15,7 +15,7 @@ from survtrace.inspection.dictionary import Entry, read_dictionary, require_name
 from survtrace.inspection.entry_columns import find_entry
 from survtrace.inspection.finding import Finding
 from survtrace.inspection.leaks import find_leak
-from survtrace.inspection.numeric import SEVERAL_ROWS
+from survtrace.inspection.numeric import KEY, KEY_BESIDE_ID, SEVERAL_ROWS
 from survtrace.inspection.texts import is_named_like_a_key
 from survtrace.tables.covariates.columns import plain_columns, read_column
 from survtrace.tables.covariates.covariate import Covariate, are_positions
@@ -215,6 +215,9 @@ def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Find
         column = read_column(table, found.covariate)
     except DataError:  # raised again where the values are encoded
         return found
+    if outcome.id is not None and KEY in found.warnings:
+        others = [warning for warning in found.warnings if warning != KEY]
+        found = replace(found, warnings=(*others, KEY_BESIDE_ID))
     asked = not found.by_user and outcome.entry is None and not isinstance(column, Levels)
     if asked and find_entry(found.name, column, outcome.duration) is not None:
         found = replace(found, warnings=(*found.warnings, ENTRY))
