@@ -201,20 +201,13 @@ def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Find
     """Add to a finding whether the column gives the outcome away."""
     if found.use == "question" or (found.by_user and found.covariate is None):
         return found
-    if found.covariate is None:
-        as_levels = Covariate(found.name, "categorical", missing=MARKERS)
-        levels = read_column(table, as_levels)
-        leak = find_leak(levels, outcome)
-        if leak is not None and leak.certain:
-            return replace(found, reason=f"{found.reason}; {leak.reason}")
-        names_subjects = found.role == "identifier" and is_named_like_a_key(found.name)
-        if names_subjects and outcome.id is None and len(levels.text) < (levels.codes >= 0).sum():
-            return replace(found, reason=f"{found.reason}; {SEVERAL_ROWS}")
-        return found
+    as_levels = Covariate(found.name, "categorical", missing=MARKERS)
     try:
-        column = read_column(table, found.covariate)
+        column = read_column(table, found.covariate or as_levels)
     except DataError:  # raised again where the values are encoded
         return found
+    if found.covariate is None:
+        return _left_out_against(found, column, outcome)
     if outcome.id is not None and KEY in found.warnings:
         others = [warning for warning in found.warnings if warning != KEY]
         found = replace(found, warnings=(*others, KEY_BESIDE_ID))
@@ -238,6 +231,16 @@ def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Find
         )
     warning = f"seems to give the outcome away: {leak.reason}"
     return replace(found, warnings=(*found.warnings, warning))
+
+
+def _left_out_against(found: Finding, levels: Levels, outcome: Outcome) -> Finding:
+    leak = find_leak(levels, outcome)
+    if leak is not None and leak.certain:
+        return replace(found, reason=f"{found.reason}; {leak.reason}")
+    names_subjects = found.role == "identifier" and is_named_like_a_key(found.name)
+    if names_subjects and outcome.id is None and len(levels.text) < (levels.codes >= 0).sum():
+        return replace(found, reason=f"{found.reason}; {SEVERAL_ROWS}")
+    return found
 
 
 def _idle(table: nw.DataFrame[Any], covariate: Covariate, seen: dict[bytes, str]) -> str:
