@@ -41,7 +41,7 @@ SETTLE_IN_COMMAND = (
     "Say {options}, or write it in a dictionary for --columns, which `survtrace check TABLE "
     "--write dictionary.csv` drafts."
 )
-ENTRY = "named like the begin of a row; if it is, it belongs in y, as entry"
+ENTRY = "named like the start of a row; if it is, it belongs in y, as entry"
 
 
 @dataclass(frozen=True)
