@@ -16,3 +16,10 @@ def test_a_name_too_long_for_a_narrow_terminal_is_folded_and_numbers_are_not(mon
     cells = [line.split("│") for line in shown.splitlines() if "│" in line]
     assert "".join(cell[1].strip() for cell in cells) == long
     assert "123456" in cells[0][2]
+
+
+def test_brackets_of_a_title_are_shown_as_they_are(capsys):
+    """They are of the names of columns; [days] was dropped, and [/yes] ended the command."""
+    title = "dead [/yes] (duration: time [days])"
+    show_frame(pd.DataFrame({"label": ["long enough for a title in one line" * 2]}), title=title)
+    assert title in capsys.readouterr().out

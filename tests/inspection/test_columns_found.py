@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from survtrace import DataError
 from survtrace.inspection import plan_columns
 from survtrace.tables.covariates.covariates import infer_covariates, open_table
+from survtrace.tables.outcome.outcome import Outcome
 
 N = 120
 RNG = np.random.default_rng(0)
@@ -141,11 +142,12 @@ MIXED = [*NUMBERS[:80].astype(str), *(f"word {i}" for i in range(40))]
     ("values", "known", "fields", "options"),
     [
         (["1,234", "5,678"] * 60, {}, ["decimal", "categorical", "ignore"], "--decimal"),
+        (["1.155", "386"] * 60, {}, ["decimal", "categorical", "ignore"], "--decimal"),
         (MIXED, {}, ["numerical", "categorical", "ignore"], "--missing TEXT for each text that"),
         (["90 mg/dl", "5 mmol/l"] * 60, {}, ["categorical", "ignore"], "--drop 'a'"),
         (["f", "m"] * 60, {"levels": ["f"]}, ["levels", "ignore"], "--drop 'a'"),
     ],
-    ids=["decimals", "numbers and texts", "units", "levels"],
+    ids=["decimals", "thousands", "numbers and texts", "units", "levels"],
 )
 def test_every_way_out_that_is_named_settles_the_question(values, known, fields, options):
     plan = plan_columns(open_table({"a": values, "age": NUMBERS}), columns={"a": known})
@@ -249,6 +251,15 @@ def test_numbers_that_name_patients_of_several_rows_are_pointed_out(name):
     finding = found(np.repeat(RNG.permutation(10**4)[: N // 4], 4), name)
     assert finding.use == "numerical"
     assert "named like an identifier, but used as a number: if it names patients" in str(finding)
+
+
+def test_numbers_that_may_name_patients_do_not_deny_the_ids_of_the_outcome():
+    number = np.arange(N) // 2
+    day = np.arange(N) % 2
+    rows = Outcome(day + 1.0, day, (1,), entry=day + 0.0, id=number)
+    (finding,) = plan_columns(open_table({"site_id": number}), rows).findings
+    assert "if it names patients, leave it out; if it names places" in finding.warnings[0]
+    assert "each row counts as a patient of its own" not in str(finding)
 
 
 @pytest.mark.parametrize("name", ["patient_age", "number of nodes", "covid", "falls", "a"])

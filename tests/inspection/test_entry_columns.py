@@ -41,7 +41,7 @@ def test_what_cannot_be_the_begin_of_every_row_is_a_covariate(values):
 def test_a_fit_points_to_a_covariate_that_is_named_like_the_begin(one_cause, tiny):
     X, y = one_cause
     odd = X.assign(start=y["duration"] * np.random.default_rng(0).uniform(0, 0.9, len(X)))
-    with pytest.warns(DataWarning, match="start .*named like the begin of a row"):
+    with pytest.warns(DataWarning, match="start .*named like the start of a row"):
         SurvTRACE(**tiny).fit(odd, y)
     SurvTRACE(**tiny, columns={"start": {"kind": "numerical"}}).fit(odd, y)
     settings = {**tiny, "mortality_weight": 0.0, "stay_weight": 0.0}

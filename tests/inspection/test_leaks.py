@@ -144,3 +144,8 @@ def test_the_number_of_the_day_is_known_when_the_day_begins():
     rows = Outcome(day, event, (1,), entry=day - 1, id=np.arange(N) // 6)
     (finding,) = plan_columns(open_table({"a": day}), rows).findings
     assert finding.use == "numerical"
+
+
+def test_a_column_that_is_left_out_is_not_refused_for_what_it_holds():
+    finding = found(pd.Series([np.inf, *(f"P{number}" for number in range(1, N))], dtype=object))
+    assert (finding.use, finding.role) == ("left out", "identifier")

@@ -72,7 +72,8 @@ def show_frame(frame: pd.DataFrame, *, title: str = "", caption: str = "") -> No
     """Print a result as a table, for people; in a pipe it is wider."""
     from pandas.api.types import is_numeric_dtype
 
-    table = Table(title=title or None, caption=caption or None)
+    around = Text(plain(title), "table.title"), Text(plain(caption), "table.caption")
+    table = Table(title=around[0], caption=around[1])
     for name in frame:
         text = not is_numeric_dtype(frame[name])
         header = Text(plain(str(name)))

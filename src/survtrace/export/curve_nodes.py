@@ -36,7 +36,7 @@ class MemberNodes:
 
     total: Value  # the hazard of all causes, (member, subject, 1, interval)
     total_left: Value  # what is left of it after the start
-    per_hazard: Value  # survival at the begin of each interval, over its hazard
+    per_hazard: Value  # survival at the start of each interval, over its hazard
     hazard_left: Value  # of each cause, (member, subject, cause, interval)
     gained: Value  # the incidence of each cause in each interval
     shares: Value  # of each member among the survivors at the start, (member, subject, 1, 1)

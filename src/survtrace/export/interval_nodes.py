@@ -16,7 +16,7 @@ def interval_nodes(
     n_states, n_intervals = np.shape(scale.floor)
     cuts, times = (_incidence(states.mean, n_states) for states in (at_cuts, at_times))
     ends = _bounds(scale, level, cuts, at_cuts.std)
-    # The value at the begin of an interval is that at the end of the one before it, or 0.
+    # The value at the start of an interval is that at the end of the one before it, or 0.
     at_begin = at.at.graph.constant(np.eye(n_intervals, k=1), np.float64) @ at.at
     low, high = (_between_cuts(times, cuts, end, at_begin, at.at) for end in ends)
     return _with_any_cause(low, n_states), _with_any_cause(high, n_states)

@@ -41,7 +41,7 @@ class EntryFound(NamedTuple):
             )
         if not self.n_pairs:
             return (
-                f"column {name!r} is named like the begin of a row, and always before {duration!r}"
+                f"column {name!r} is named like the start of a row, and always before {duration!r}"
             )
         return (
             f"columns {name!r} and {duration!r} look like start-stop rows: {self.n_touching} of "

@@ -31,6 +31,10 @@ KEY = (
     "named like an identifier, but used as a number: if it names patients with several rows, "
     f"{SEVERAL_ROWS}. If it names places, name it as categorical"
 )
+KEY_BESIDE_ID = (
+    "named like an identifier, but used as a number: if it names patients, leave it out; if it "
+    "names places, name it as categorical"
+)
 
 
 def inspect_numbers(series: nw.Series[Any], entry: Entry, missing: tuple[str, ...]) -> Finding:

@@ -15,7 +15,7 @@ from survtrace.inspection.dictionary import Entry, read_dictionary, require_name
 from survtrace.inspection.entry_columns import find_entry
 from survtrace.inspection.finding import Finding
 from survtrace.inspection.leaks import find_leak
-from survtrace.inspection.numeric import SEVERAL_ROWS
+from survtrace.inspection.numeric import KEY, KEY_BESIDE_ID, SEVERAL_ROWS
 from survtrace.inspection.texts import is_named_like_a_key
 from survtrace.tables.covariates.columns import plain_columns, read_column
 from survtrace.tables.covariates.covariate import Covariate, are_positions
@@ -41,7 +41,7 @@ SETTLE_IN_COMMAND = (
     "Say {options}, or write it in a dictionary for --columns, which `survtrace check TABLE "
     "--write dictionary.csv` drafts."
 )
-ENTRY = "named like the begin of a row; if it is, it belongs in y, as entry"
+ENTRY = "named like the start of a row; if it is, it belongs in y, as entry"
 
 
 @dataclass(frozen=True)
@@ -201,20 +201,16 @@ def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Find
     """Add to a finding whether the column gives the outcome away."""
     if found.use == "question" or (found.by_user and found.covariate is None):
         return found
-    if found.covariate is None:
-        as_levels = Covariate(found.name, "categorical", missing=MARKERS)
-        levels = read_column(table, as_levels)
-        leak = find_leak(levels, outcome)
-        if leak is not None and leak.certain:
-            return replace(found, reason=f"{found.reason}; {leak.reason}")
-        names_subjects = found.role == "identifier" and is_named_like_a_key(found.name)
-        if names_subjects and outcome.id is None and len(levels.text) < (levels.codes >= 0).sum():
-            return replace(found, reason=f"{found.reason}; {SEVERAL_ROWS}")
-        return found
+    as_levels = Covariate(found.name, "categorical", missing=MARKERS)
     try:
-        column = read_column(table, found.covariate)
+        column = read_column(table, found.covariate or as_levels)
     except DataError:  # raised again where the values are encoded
         return found
+    if found.covariate is None:
+        return _left_out_against(found, column, outcome)
+    if outcome.id is not None and KEY in found.warnings:
+        others = [warning for warning in found.warnings if warning != KEY]
+        found = replace(found, warnings=(*others, KEY_BESIDE_ID))
     asked = not found.by_user and outcome.entry is None and not isinstance(column, Levels)
     if asked and find_entry(found.name, column, outcome.duration) is not None:
         found = replace(found, warnings=(*found.warnings, ENTRY))
@@ -235,6 +231,16 @@ def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Find
         )
     warning = f"seems to give the outcome away: {leak.reason}"
     return replace(found, warnings=(*found.warnings, warning))
+
+
+def _left_out_against(found: Finding, levels: Levels, outcome: Outcome) -> Finding:
+    leak = find_leak(levels, outcome)
+    if leak is not None and leak.certain:
+        return replace(found, reason=f"{found.reason}; {leak.reason}")
+    names_subjects = found.role == "identifier" and is_named_like_a_key(found.name)
+    if names_subjects and outcome.id is None and len(levels.text) < (levels.codes >= 0).sum():
+        return replace(found, reason=f"{found.reason}; {SEVERAL_ROWS}")
+    return found
 
 
 def _idle(table: nw.DataFrame[Any], covariate: Covariate, seen: dict[bytes, str]) -> str:

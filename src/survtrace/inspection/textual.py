@@ -25,7 +25,12 @@ from survtrace.inspection.texts import (
 )
 from survtrace.tables.covariates.covariates import kind_of
 from survtrace.tables.covariates.missing import LEVELS, MARKERS
-from survtrace.tables.covariates.text_numbers import DistinctNumbers, parse_distinct, two_readings
+from survtrace.tables.covariates.text_numbers import (
+    DistinctNumbers,
+    parse_distinct,
+    parted_thousands,
+    two_readings,
+)
 from survtrace.tables.covariates.units import same_unit
 from survtrace.tables.files.formats import DECIMALS
 
@@ -74,6 +79,9 @@ def inspect_texts(
             reason = "dates written as text have no scale of their own"
             return _without_values(finding, "date", reason)
         if kind == "numerical" or _may_be_numbers(texts.text):
+            is_marked = bool(entry.decimal or table)  # what stands before decimals is known
+            if not is_marked and (example := parted_thousands(texts.text)):
+                return _ask_for_decimals(finding, example)
             read = parse_distinct(texts.text, entry.decimal or None, unit=entry.unit, table=table)
             found = _of_numbers_in_text(finding, texts, read, entry, kind)
             if found is not None:
@@ -113,13 +121,7 @@ def _of_numbers_in_text(
     few = len(texts.text) <= N_CODES and not kind
     if n_unclear and n_numbers + n_unclear >= 0.9 * texts.n_rows:
         example = next(t for t, unclear in zip(texts.text, read.ambiguous, strict=True) if unclear)
-        return replace(
-            finding,
-            use="question",
-            reason=f"{two_readings(example)}: say which mark its decimals have",
-            answers=DECIMALS,
-            settled_by=BY_DECIMAL,
-        )
+        return _ask_for_decimals(finding, example)
     share = n_numbers / texts.n_rows
     unreadable = [t for t, bad in zip(texts.text, read.unreadable, strict=True) if bad]
     if unreadable and kind != "numerical":
@@ -197,6 +199,11 @@ def _of_numbers_in_text(
         sentinels=find_sentinels(every),
         covariate=covariate,
     )
+
+
+def _ask_for_decimals(finding: Finding, example: str) -> Finding:
+    reason = f"{two_readings(example)}: say which mark its decimals have"
+    return replace(finding, use="question", reason=reason, answers=DECIMALS, settled_by=BY_DECIMAL)
 
 
 def _answer_not_known(texts: list[str]) -> list[Answer]:

@@ -56,6 +56,11 @@ def test_a_code_with_leading_zeros_beside_the_number_is_refused(censored):
         read_meaning(both, censored)
 
 
+def test_a_label_of_more_digits_than_a_number_has_is_a_text():
+    """Python reads whole numbers of 4,300 digits at most."""
+    assert read_meaning(counts(_0=5, **{"9" * 5000: 4})).causes == ("9" * 5000,)
+
+
 def test_a_named_label_must_occur():
     words = r"'alive' does not. The event column has 1 \(5 subjects\), 0 \(2\)\..*censored=\[\]"
     with pytest.raises(DataError, match=words) as caught:
@@ -112,7 +117,9 @@ def test_what_is_not_clear_is_asked_with_two_answers(labels, question, in_python
     assert "censored=" not in caught.value.in_command
 
 
-@pytest.mark.parametrize("name", ["alive", "Censored", "cens", "lebt", "CNSR"])
+@pytest.mark.parametrize(
+    "name", ["alive", "isAlive", "DiseaseFree", "diseasefree", "Censored", "cens", "lebt", "CNSR"]
+)
 def test_a_column_that_says_who_is_alive_is_asked_about(name):
     with pytest.raises(DataError, match=rf"called '{name}'.*censored=1 if.*or censored=0 if"):
         read_meaning(counts(_0=3, _1=4), name=name)
@@ -123,7 +130,13 @@ def test_a_column_that_says_who_is_alive_is_asked_about(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["status_last_contact", "vital status at follow-up", "disease_free_survival_event"]
+    "name",
+    [
+        "status_last_contact",
+        "vital status at follow-up",
+        "disease_free_survival_event",
+        "diseasefree survival status",
+    ],
 )
 def test_a_column_named_by_when_the_status_was_asked_is_not_questioned(name):
     assert read_meaning(counts(_0=3, _1=4), name=name).causes == (1,)

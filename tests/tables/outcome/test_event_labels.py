@@ -14,8 +14,9 @@ from survtrace.tables.outcome.outcome import read_outcome
 CENSORED = """0|False|FALSE|no|No|none|censored|Censored|CENSORED.|alive|ALIVE|Still alive|living|
 lost|Lost to follow-up|lost to followup|LTFU|withdrawn|event-free|no event|No_event|end of study|
 zensiert|lebt|nein|ereignisfrei|vivant|Vivante|en vie|perdu de vue|censuré|non|vivo|censurado|
-sin evento|perdido de seguimiento|não|in leven|gecensureerd""".replace("\n", "").split("|")
-DOUBTFUL = """alive with disease|lost contact|not dead|0 = alive|0: none|disease free|unknown|
+sin evento|perdido de seguimiento|não|in leven|gecensureerd|0:LIVING|0 = alive|
+0: none""".replace("\n", "").split("|")
+DOUBTFUL = """alive with disease|lost contact|not dead|0 = dead|disease free|DiseaseFree|unknown|
 no relapse|ohne Rezidiv|sans récidive|still on treatment|withdrawn consent|censored (moved)|
 discharged alive|NED|AWD|emigrated|Moved abroad|verzogen|Date last seen|data cut-off|
 Study completed|rezidivfrei""".replace("\n", "").split("|")

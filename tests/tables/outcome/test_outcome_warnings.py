@@ -131,10 +131,12 @@ def test_training_rows_without_events_are_left_to_those_who_refuse_them():
 
 
 @pytest.mark.parametrize(
-    ("low", "high"), [(2004.0, 2019.5), (41000, 45000), (45.0, 88.0)], ids=["years", "days", "ages"]
+    ("low", "high"),
+    [(2004.0, 2019.5), (41000, 45000), (20190104, 20241231), (45.0, 88.0)],
+    ids=["years", "days", "dates", "ages"],
 )
 def test_durations_that_seem_not_to_count_from_0_are_told(low, high):
-    words = rf"durations lie between {low:g} and {high:g}: nobody has an event or leaves"
+    words = rf"durations lie between {low:.8g} and {high:.8g}: nobody has an event or leaves"
     with pytest.warns(DataWarning, match=words):
         warn_of_origin(followed(*np.linspace(low, high, 40)))
 

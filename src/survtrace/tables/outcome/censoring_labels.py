@@ -180,16 +180,17 @@ def _warn_of_usual(causes: Sequence[Any], counts: LabelCounts) -> None:
 
 def _refuse_two_ways(counts: LabelCounts) -> None:
     """Refuse codes of which some have leading zeros: 01 beside 1 would be a cause of its own."""
-    padded = [
-        label
+    numbers = {
+        label: plain_label(label.lstrip("0") or "0")
         for label in counts
-        if isinstance(label, str) and label.isdecimal() and int(label) in counts
-    ]
+        if isinstance(label, str) and label.startswith("0") and label.isdecimal()
+    }
+    padded = [label for label, number in numbers.items() if number in counts]
     if padded:
-        numbers = [int(label) for label in padded]
+        plain = [numbers[label] for label in padded]
         raise DataError(
             f"a code must be written in one way; the event column has {shown(counts, padded)} "
-            f"beside {shown(counts, numbers)}. Write all as numbers, such as event.astype(int), or "
+            f"beside {shown(counts, plain)}. Write all as numbers, such as event.astype(int), or "
             "all with leading zeros."
         )
 

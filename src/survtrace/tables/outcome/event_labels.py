@@ -47,7 +47,7 @@ _NEGATION = re.compile(
     r"(0|no|not|without|never|kein|keine|ohne|nicht|sin|sem|sans|pas|aucune?|senza|geen)\b"
 )
 _CENSORING = re.compile(
-    r"\b(alive|living|lebt|lebend|vivante?|vivo|viva|censor\w*|cens|cnsr|zensiert|censur\w*|free|"
+    r"\b(alive|living|lebt|lebend|vivante?|vivo|viva|censor\w*|cens|cnsr|zensiert|censur\w*|\w*free|"
     r"\w{3,}frei|follow up|followup|ltfu|withdr\w*|dropout|drop out|dropped out|"
     r"surviv(ed|or|ors|ing)|end of study|study end|ongoing|healthy|emigr\w*|moved|ausgewandert|"
     r"verzogen|weggezogen|udvandret|utvandrad|last (contact|seen)|data cut ?off)\b|"
@@ -55,7 +55,7 @@ _CENSORING = re.compile(
     r"awd|nead)\b|^(completed( the)?( study)?|study completed)$"
 )
 _OCCASION = re.compile(
-    r"\b(\w+ free survival|follow up|followup|end of study|study end|last (contact|seen))\b"
+    r"\b(\w+ ?free survival|follow up|followup|end of study|study end|last (contact|seen))\b"
 )
 _STATUS = re.compile(r"\b(status|event|outcome|endpoint|state|zustand)\b")
 TRUTHS = frozenset({"1", "yes", "y", "true", "ja", "oui", "si"})
@@ -125,14 +125,18 @@ def is_date(label: Any) -> bool:
 
 
 def is_usual(label: Any) -> bool:
-    """Check whether a label is 0 or one of the usual words for censored.
+    """Check whether a label is 0, one of the usual words for censored, or both, as in 0:LIVING.
 
     Examples
     --------
-    >>> [is_usual(label) for label in (0, "ALIVE", "Lost to follow-up", "alive with disease")]
-    [True, True, True, False]
+    >>> [is_usual(label) for label in (0, "ALIVE", "Lost to follow-up", "0 = alive")]
+    [True, True, True, True]
+    >>> [is_usual(label) for label in ("alive with disease", "0 = dead")]
+    [False, False]
     """
-    return plain_words(label) in USUAL_WORDS if isinstance(label, str) else label == 0
+    if not isinstance(label, str):
+        return bool(label == 0)
+    return plain_words(label).removeprefix("0 ") in USUAL_WORDS
 
 
 def looks_censored(label: Any) -> bool:
@@ -140,7 +144,7 @@ def looks_censored(label: Any) -> bool:
 
     Examples
     --------
-    >>> [looks_censored(label) for label in ("alive with disease", "not dead", "0 = alive")]
+    >>> [looks_censored(label) for label in ("alive with disease", "not dead", "0 = dead")]
     [True, True, True]
     >>> [looks_censored(label) for label in ("died in follow-up", "non-relapse mortality", 1)]
     [False, False, False]
@@ -162,10 +166,10 @@ def names_the_censored(name: str) -> bool:
 
     Examples
     --------
-    >>> [names_the_censored(name) for name in ("alive", "CNSR", "status_last_contact", "died")]
+    >>> [names_the_censored(name) for name in ("isAlive", "CNSR", "status_last_contact", "died")]
     [True, True, False, False]
     """
-    words = plain_words(name)
+    words = plain_words(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name))
     without_occasion = _OCCASION.sub(" ", words)
     words = without_occasion if _STATUS.search(without_occasion) else words
     return is_usual(words) or looks_censored(words)

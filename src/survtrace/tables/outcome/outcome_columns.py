@@ -203,7 +203,7 @@ def duration_numbers(
         dtype = kind or durations.dtype
         example, span = {
             "duration": ("(end - start)", "the start of follow-up to its end"),
-            "entry": ("(entry - origin)", "the origin of --duration to the begin of observation"),
+            "entry": ("(entry - origin)", "the origin of --duration to the start of observation"),
         }[name]
         raise DataError(
             f"{name} must be a number; got {dtype}. "

@@ -60,9 +60,9 @@ def warn_of_origin(outcome: Outcome) -> None:
     shortest, longest = outcome.duration.min(initial=np.inf), outcome.duration.max(initial=0.0)
     if outcome.entry is None and len(outcome) >= ENOUGH_SUBJECTS and longest / 2 < shortest:
         warn(
-            f"durations lie between {shortest:.6g} and {longest:.6g}: nobody has an event or "
-            "leaves in the first half. If they are years, dates or ages, subtract those of the "
-            "begin of follow-up, or pass these as entry.",
+            f"durations lie between {shortest:.8g} and {longest:.8g}: nobody has an event or "
+            "leaves in the first half. If they are years, dates or ages, subtract those at which "
+            "follow-up began, or pass these as entry.",
             DataWarning,
         )
 
