@@ -103,6 +103,7 @@ def test_settings_are_passed_on_and_a_score_at_many_times_has_many_intervals():
         brier_score, Y, incidence, times=times, y_train=G, n_resamples=50, random_state=0
     )
     assert result.resamples.shape == (50, 3)
+    np.testing.assert_allclose(result.standard_error, result.resamples.std(axis=0, ddof=1))
     assert (result.low < result.estimate).all()
     assert (result.estimate < result.high).all()
 

@@ -128,6 +128,16 @@ def test_every_curve_is_that_of_the_estimator(pair, cohort, after):
         require_equal(pair, rows, "predict_rmst", horizon, conditional_after=after)
 
 
+def test_in_chunks_each_subject_has_its_own_times_and_start(pair, cohort, monkeypatch):
+    rows = cohort[0][:120].to_dict("records")
+    own_times = np.linspace(5, 60, 120)[:, None] + [1.0, 10.0]
+    question = "predict_survival_function", rows, own_times
+    [whole], _ = ask(pair[1], *question, conditional_after=np.linspace(0, 5, 120))
+    monkeypatch.setattr("survtrace.portable.predictor.MOST_NUMBERS", 10_000)
+    [chunks], _ = ask(pair[1], *question, conditional_after=np.linspace(0, 5, 120))
+    np.testing.assert_allclose(chunks, whole, **CLOSE)
+
+
 def test_no_times_give_no_columns(pair, cohort):
     for name in ("survival_function", "cumulative_incidence", "cumulative_hazard_function"):
         require_equal(pair, cohort[0][:5].to_dict("records"), f"predict_{name}", [])

@@ -100,6 +100,11 @@ def test_one_short_row_of_thirty_does_not_outweigh_a_column_more(tmp_path):
     assert find_format(tmp_path / "t.csv", Reading()).sep == ";"
 
 
+def test_of_two_separators_that_fit_alike_the_usual_one_is_meant(tmp_path):
+    (tmp_path / "t.csv").write_text("note; grade,age\nnone; 2,61\nsome; 3,47\n")
+    assert find_format(tmp_path / "t.csv", Reading()).sep == ","
+
+
 def test_a_separator_by_which_few_rows_are_alike_is_better_than_none(tmp_path):
     rows = ["age;sex", *["61"] * 30, "61;f"]
     (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
