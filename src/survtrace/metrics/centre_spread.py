@@ -227,7 +227,7 @@ def _on_scale(values: ArrayLike, errors: ArrayLike, scale: Scale) -> tuple[Float
                 f"{numbers.size} do not (first: entry {first}, {numbers[first]:g}). Leave such a "
                 "centre out."
             )
-    good = inside & np.isfinite(value) & (error > 0) & np.isfinite(error)
+    good = inside & np.isfinite(value) & np.isfinite(error)
     value, error = value[good], error[good]
     if scale == "log":
         return np.log(value), (error / value) ** 2

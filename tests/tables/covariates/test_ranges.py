@@ -70,6 +70,12 @@ def test_a_missing_value_is_no_far_value():
     judge(learned("normal"), [np.nan, 60.0])
 
 
+def test_of_categories_alone_nothing_is_outside():
+    table = open_table({"sex": ["f", "m", "f"]})
+    encoding = learn_encoding(table, infer_covariates(table))
+    assert not is_any_outside(encoding.encode(table), innermost_bounds(encoding))
+
+
 def test_a_value_at_the_bound_is_not_outside():
     encoding = learned("normal")
     [row], bounds = encoding.encode(open_table({"normal": [60.0]})).rows, innermost_bounds(encoding)

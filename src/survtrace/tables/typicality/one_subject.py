@@ -100,8 +100,10 @@ def interpolate(x: Any, knots: Knots) -> float:
 
     Examples
     --------
-    >>> interpolate(1.5, ([0.0, 1.0, 2.0], [0.0, 10.0, 30.0])), interpolate(9, ([0.0], [7.0]))
-    (20.0, 7.0)
+    >>> [interpolate(x, ([0.0, 1.0, 2.0], [5.0, 10.0, 30.0])) for x in (-1, 0.5, 1.5, 9)]
+    [5.0, 7.5, 20.0, 30.0]
+    >>> interpolate(9, ([0.0], [7.0]))
+    7.0
     """
     at, level = knots
     if x >= at[-1]:
