@@ -230,7 +230,7 @@ def unseen(paths: list[str], seen: set[str]) -> list[str]:
 
 def copy_sources(folder: Path, origin: Path = ROOT) -> Path:
     """Copy sources, tests and what the tests read, compiled kernels and dates among them."""
-    for name in ("src", "tests", "docs", "README.md", "pyproject.toml"):
+    for name in ("src", "tests", "docs", "benchmarks", "README.md", "pyproject.toml"):
         if (origin / name).is_dir():
             shutil.copytree(origin / name, folder / name)
         else:
