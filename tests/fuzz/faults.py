@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -333,10 +334,10 @@ def written_by(command: str, home: Path) -> tuple[list, Path]:
 
 
 def contents(path: Path) -> bytes | dict[str, bytes]:
-    """Read a file, or all files of a folder."""
+    """Read a file, or all files of a folder; without the minute at which a page was made."""
     if path.is_dir():
         return {file.name: file.read_bytes() for file in path.iterdir()}
-    return path.read_bytes()
+    return re.sub(rb"Made on [-0-9]+ at [0-9:]+ UTC", b"", path.read_bytes())
 
 
 def put_earlier(out: Path) -> bytes | dict[str, bytes]:
