@@ -6,7 +6,7 @@ names are those below benchmarks/results. Commit the results first, then run it:
     python benchmarks/when.py
 
 A file that a later run has written again, the same to the byte, has no later commit. Name it, and
-results/same_again.json keeps the day and the commit of that run:
+same_again.json beside this file keeps the day and the commit of that run:
 
     python benchmarks/when.py --same calibration_size.json
 """
@@ -23,7 +23,7 @@ from fill_tables import PAGES
 
 HERE = Path(__file__).parent
 LIST = re.compile(r"(<!-- recorded: (.*?) -->\n).*?(<!-- end of list -->)", re.DOTALL)
-SAME_AGAIN = HERE / "results" / "same_again.json"
+SAME_AGAIN = HERE / "same_again.json"
 
 
 def git(*words: str) -> str:
@@ -64,7 +64,8 @@ def listed(part: re.Match[str]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--same", nargs="*", default=[], metavar="FILE")
-    keep_same(parser.parse_args().same)
+    if same := parser.parse_args().same:
+        keep_same(same)
     for page in PAGES:
         page.write_text(LIST.sub(listed, page.read_text()), encoding="utf-8")
 
