@@ -54,6 +54,22 @@ def test_a_second_call_goes_on_where_the_first_ended(search, tmp_path):
     assert len(trials_in(tmp_path)) == 3
 
 
+@pytest.mark.parametrize("change", ["outcome", "covariates", "folds", "fixed"])
+def test_a_search_on_other_data_is_not_gone_on_with(search, tmp_path, one_cause, change):
+    before = search(1)
+    X, y = one_cause
+    asked = {"space": "paper", "n_trials": 1, "n_folds": 2, "fixed": FIXED}
+    if change == "outcome":
+        y = y.assign(duration=y["duration"] + 1.0)
+    elif change == "covariates":
+        X = X.iloc[:, 1:]
+    else:
+        asked |= {"n_folds": 3} if change == "folds" else {"fixed": {**FIXED, "max_epochs": 2}}
+    with pytest.raises(SettingError, match=r"holds a search on other data, .* delete this one"):
+        tuning.tune(X, y, tmp_path, **asked)
+    assert json.loads((tmp_path / "settings.json").read_text()) == before
+
+
 def test_a_line_that_a_power_cut_left_half_written_is_cut_off(search, tmp_path):
     search(2)
     journal = tmp_path / "trials.log"

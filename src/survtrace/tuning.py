@@ -19,10 +19,12 @@ from survtrace.estimator import SurvTRACE, require_whole_fit
 from survtrace.files import own_errors, replacing
 from survtrace.folder_lock import only_writer
 from survtrace.rules import read_path
+from survtrace.tables.content_digest import content_digest
 from survtrace.tables.outcome.outcome import read_outcome
 
 Suggest = Callable[[Any], dict[str, Any]]
 TRIALS = "trials.log"
+CONTENT = "content"  # what a search remembers of its data
 Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
@@ -123,7 +125,11 @@ def _search(
 ) -> dict[str, Any]:
     """Try settings until so many trials are done, and keep the best."""
     optuna = require("optuna", "tune", "a search needs")
-    study, folds = open_study(folder, space, random_state), inner_folds(y, n_folds, random_state)
+    study = open_study(folder, space, random_state)
+    require_same_search(
+        study, folder, content_digest(X, y, n_folds, random_state, sorted(fixed.items()))
+    )
+    folds = inner_folds(y, n_folds, random_state)
 
     def objective(trial: Any) -> float:
         settings = suggest(trial, space, fixed)
@@ -161,6 +167,16 @@ def open_study(folder: str | Path, space: str, random_state: int) -> Any:
         sampler=optuna.samplers.TPESampler(seed=random_state),
         pruner=optuna.pruners.MedianPruner(n_startup_trials=5),
     )
+
+
+def require_same_search(study: Any, folder: str | Path, content: str) -> None:
+    """Refuse to go on with a search on other data: its losses say nothing about these."""
+    if study.user_attrs.get(CONTENT, content) != content:
+        raise SettingError(
+            f"the folder {folder} holds a search on other data, folds, seed or fixed settings. "
+            "Choose another folder, or delete this one to start anew."
+        )
+    study.set_user_attr(CONTENT, content)  # one of an earlier version has none
 
 
 def _mend(trials: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from survtrace import tuning
 from survtrace.distributed.cluster import MANY, cluster, environment, our_errors
 from survtrace.errors import require
+from survtrace.tables.content_digest import content_digest
 
 QUIET = {"TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1", "RAY_AIR_NEW_OUTPUT": "0"}
 
@@ -55,6 +56,9 @@ def tune(
     """
     require("ray", "distributed", MANY)
     study = tuning.open_study(folder, space, random_state)
+    chosen = sorted((fixed or {}).items())
+    content = content_digest(X, y, n_folds, random_state, chosen)
+    tuning.require_same_search(study, folder, content)
     missing = n_trials - tuning.count_done(study)
     if missing > 0:
         folds = tuning.inner_folds(y, n_folds, random_state)
