@@ -23,6 +23,9 @@ DISK_ERRORS = {
     errno.EACCES: "Choose a folder that you may write to.",
     errno.EPERM: "Choose a folder that you may write to.",
     errno.EROFS: "Choose a folder that you may write to.",
+    errno.EEXIST: "Choose another path.",  # a file, or a link to nothing, in place of a folder
+    errno.ELOOP: "Choose another path.",
+    errno.ENOENT: "Choose another path.",  # where no folder can be made, or one that was removed
     errno.ENOTDIR: "Choose another path.",
     errno.EISDIR: "Choose another path.",
     errno.ENAMETOOLONG: "Choose a shorter path.",
