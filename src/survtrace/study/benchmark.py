@@ -122,7 +122,7 @@ def compare_on_table(
     X, y = split_outcome(read_table(table, reading), duration, event, drop)
     X, y = clean_subjects(X, y, censored=censored, categorical=categorical, columns=columns)
     task = Task(table.stem, X, y, random_splits(len(X), n_splits))
-    # What was found on another table of that name, or on other columns of it, is not taken for this.
+    # What was found on another table of that name, or on other columns, is not taken for this.
     data = f"{task.name}:{content_digest(X, y)[:12]}"
     left_out: list[str] = []
     settings = {}
