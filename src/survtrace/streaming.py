@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataError, DataWarning, SettingError, row_name, warn
+from survtrace.errors import DataError, DataWarning, row_name, warn
 from survtrace.estimator import SurvTRACE
+from survtrace.files import require_apart
 from survtrace.inference.paths import answer_chunks, read_rows
 from survtrace.inference.times import read_times
 from survtrace.naming import prediction_frame, state_names
@@ -94,25 +94,14 @@ def predict_file(
     ...     list(pd.read_csv(f"{folder}/out.csv"))[:3]
     ['survival_12', 'survival_60', 'incidence_1_12']
     """
-    _require_other_file(out, table)
+    path = read_path("the file to write", out)
+    if str(path) != STANDARD:
+        require_apart(path, read_path("the table", table))
     more = [after] if isinstance(after, str) else []
     rows = read_rows(table, est.encoding_, more, verbatim=keep, reading=reading, n_rows=n_rows)
     question: dict[str, Any] = {"times": times, "keep": keep, "causes": causes, "std": std}
     question |= {"after": after, "from_after": from_after, "typicality": typicality}
     return write_answers(est, rows, out, question, advance=advance)
-
-
-def _require_other_file(out: str | Path, table: str | Path) -> None:
-    """Refuse to write over the table that is read, or into its folder; links are followed."""
-    target, source = (
-        Path(os.path.realpath(read_path(name, path)))
-        for name, path in (("the file to write", out), ("the table", table))
-    )
-    if str(out) != STANDARD and source in (target, *target.parents):
-        raise SettingError(
-            f"out must be another file than the table that is read, and not in its folder; got "
-            f"{out}. Choose another path."
-        )
 
 
 def write_answers(
