@@ -133,6 +133,16 @@ def test_a_folder_in_place_of_a_file_is_said_by_its_own_name(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
+@pytest.mark.parametrize("write", [replacing, new_folder])
+def test_a_link_to_nothing_in_place_of_a_folder_is_said_in_our_words(tmp_path, write):
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere" / "at" / "all")
+    (tmp_path / "file").write_text("")
+    name = "link" if write is replacing else "file"  # a new folder follows links
+    said = pytest.raises(StorageError, match=r"could not be written .*Choose another path")
+    with said, write(tmp_path / name / "new"):
+        pass
+
+
 def test_an_error_about_another_file_is_left_as_it_is(tmp_path):
     def write():
         with replacing(tmp_path / "x"):

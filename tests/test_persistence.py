@@ -1,5 +1,8 @@
+import copy
 import json
 import pickle
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -78,6 +81,44 @@ def test_settings_of_every_kind_come_back(one_cause, tiny, tmp_path):
     assert loaded.causes_ == ["dead"]
     np.testing.assert_array_equal(est.predict(X), loaded.predict(X))
     assert (loaded.network_.recalibration_factor != 1).any()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "plain"),
+    [
+        ("device", torch.device("cpu"), "cpu"),
+        ("validation_fraction", Fraction(1, 4), 0.25),
+        ("validation_fraction", np.longdouble(0.25), 0.25),
+        ("time_grid", [Decimal(1), True + Decimal(3), 20], [1.0, 4.0, 20.0]),
+        ("time_grid", pd.Series([1, 4, 20]), [1.0, 4.0, 20.0]),
+        ("time_grid", torch.tensor([1.0, 4.0, 20.0]), [1.0, 4.0, 20.0]),
+        ("categorical", {"stage"}, ["stage"]),
+        ("token_bias", np.True_, True),
+        ("head_depth", np.int64(1), 1),
+        ("ips", np.str_("none"), "none"),
+    ],
+    ids=repr,
+)
+@pytest.mark.filterwarnings("ignore:.*beyond the time grid:survtrace.DataWarning")
+def test_what_can_be_fitted_can_be_saved_and_loaded(one_cause, tiny, tmp_path, name, value, plain):
+    est = SurvTRACE(**{**tiny, name: value}).fit(*one_cause)
+    est.save(tmp_path / "est")
+    assert load(tmp_path / "est").get_params()[name] == plain
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"n_members": 0}, "n_members must be"),
+        ({"time_grid": [3, 1]}, "time_grid must rise"),
+        ({"cause_names": {9: "death"}}, "cause_names must name causes"),
+    ],
+)
+def test_settings_made_wrong_after_the_fit_are_not_saved(fitted_one, tmp_path, changed, message):
+    est = copy.deepcopy(fitted_one).set_params(**changed)
+    with pytest.raises(SettingError, match=message):
+        est.save(tmp_path / "est")
+    assert not (tmp_path / "est").exists()
 
 
 def test_the_recalibration_factor_keeps_the_name_that_earlier_folders_gave_it(saved):

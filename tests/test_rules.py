@@ -28,6 +28,7 @@ ARRAY = np.array([1, 2])
         (between(0, 1, above=True, below=True), [0.5], [0, 1, 10**400]),
         (between(0, float("inf"), below=True), [0, 1e308], [float("inf"), 10**400]),
         (one_of("a", 1), ["a", 1], ["b", 1.0, True, ARRAY, None]),
+        (one_of("a", 1), [np.str_("a"), np.int8(1)], [np.float64(1), np.True_, np.str_("b")]),
         (PATH, ["a", "", Path("a")], [3, None, b"a", "a\0b", "\ud800", ARRAY]),
         (either(whole(1), one_of(None)), [1, None], [0, "None"]),
     ],
@@ -42,6 +43,11 @@ def test_a_broken_rule_is_said_with_what_was_seen():
         check_value("n", [1, 2], whole(2))
     with pytest.raises(SettingError, match="as_frame must be True or False; got 1"):
         check_flags(as_frame=1)
+
+
+def test_an_array_without_axes_is_not_shown_as_the_number_it_is_not():
+    with pytest.raises(SettingError, match=r"whole number of at least 1; got array\(4\)\."):
+        check_value("width", np.array(4), whole(1))
 
 
 def test_a_flag_of_numpy_is_a_flag():

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from survtrace import DataError, SurvTRACE
+from survtrace import DataError, SettingError, SurvTRACE
 from survtrace.streaming import predict_file
 from survtrace.tables.files.formats import read_table
 
@@ -33,6 +33,28 @@ def test_pieces_of_any_size_give_the_estimators_answers(
     np.testing.assert_array_equal(found[:, 2:], incidence.reshape(80, 6))
     survival = fitted_three.predict_survival_function(X, [2.5, 8])
     np.testing.assert_allclose(found[:, :2], survival, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["T.PARQUET", "T.FEATHER", "T.TSV", "T.CSV.GZ"])
+def test_an_ending_in_capitals_is_that_ending(fitted_three, three_causes, tmp_path, name):
+    three_causes[0][:5].to_csv(tmp_path / "new.csv", index=False)
+    predict_file(fitted_three, tmp_path / "new.csv", tmp_path / name, [2.5])
+    written = (tmp_path / name).read_bytes()
+    predict_file(fitted_three, tmp_path / "new.csv", tmp_path / name.lower(), [2.5])
+    table = read_table(tmp_path / name.lower())
+    pd.testing.assert_frame_equal(read_table(tmp_path / name), table)
+    assert written[:4] == (tmp_path / name.lower()).read_bytes()[:4]
+
+
+def test_the_table_that_is_read_is_not_written_over(fitted_three, csv, tmp_path):
+    before = csv.read_bytes()
+    (tmp_path / "link.csv").symlink_to(csv)
+    (tmp_path / "folder").mkdir()
+    for table, out in ((csv, csv), (tmp_path / "link.csv", csv), (tmp_path / "folder",) * 2):
+        out = out / "out.parquet" if out.is_dir() else out
+        with pytest.raises(SettingError, match=r"is, or lies in, what is read .* never written to"):
+            predict_file(fitted_three, table, out, [2.5])
+    assert csv.read_bytes() == before
 
 
 def test_a_folder_of_parquet_files_is_one_table(fitted_three, three_causes, tmp_path):

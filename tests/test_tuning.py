@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold
 
-from survtrace import SettingError, StorageError, SurvTRACE, tuning
+from survtrace import SavedFileError, SettingError, StorageError, SurvTRACE, tuning
 from survtrace.datasets import make_changing_cohort
 from survtrace.folder_lock import only_writer
 
@@ -52,6 +52,22 @@ def test_a_second_call_goes_on_where_the_first_ended(search, tmp_path):
     assert len(trials_in(tmp_path)) == 3
     search(3)
     assert len(trials_in(tmp_path)) == 3
+
+
+@pytest.mark.parametrize("change", ["outcome", "covariates", "folds", "fixed"])
+def test_a_search_on_other_data_is_not_gone_on_with(search, tmp_path, one_cause, change):
+    before = search(1)
+    X, y = one_cause
+    asked = {"space": "paper", "n_trials": 1, "n_folds": 2, "fixed": FIXED}
+    if change == "outcome":
+        y = y.assign(duration=y["duration"] + 1.0)
+    elif change == "covariates":
+        X = X.iloc[:, 1:]
+    else:
+        asked |= {"n_folds": 3} if change == "folds" else {"fixed": {**FIXED, "max_epochs": 2}}
+    with pytest.raises(SettingError, match=r"holds a search on other data, .* delete this one"):
+        tuning.tune(X, y, tmp_path, **asked)
+    assert json.loads((tmp_path / "settings.json").read_text()) == before
 
 
 def test_a_line_that_a_power_cut_left_half_written_is_cut_off(search, tmp_path):
@@ -104,6 +120,38 @@ def test_the_paper_space_is_the_paper_grid():
 def test_an_unknown_space_is_refused(one_cause, tmp_path):
     with pytest.raises(SettingError, match=r"space must be one of \['paper', 'wide'\]"):
         tuning.tune(*one_cause, tmp_path, space="outer")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"n_trials": 0}, "n_trials must be a whole number of at least 1; got 0"),
+        ({"n_folds": 1}, "n_folds must be a whole number of at least 2; got 1"),
+        ({"n_folds": 1000}, "n_folds must be at most the number of subjects"),
+        ({"random_state": -1}, "random_state must be"),
+        ({"fixed": {"breadth": 8}}, "fixed must be a mapping from settings of SurvTRACE"),
+        ({"fixed": {"random_state": 1}}, "fixed must be .* but for random_state"),
+        ({"fixed": {"time_grid": np.array([1.0, 2.0])}}, "to values that JSON can hold"),
+        ({"space": ["paper"]}, "space must be one of"),
+    ],
+    ids=str,
+)
+def test_what_breaks_a_rule_is_named(one_cause, tmp_path, wrong, message):
+    with pytest.raises(SettingError, match=message):
+        tuning.tune(*one_cause, tmp_path, **{"n_trials": 1, **wrong})
+
+
+def test_a_damaged_journal_is_named(search, tmp_path):
+    (tmp_path / "trials.log").write_text("no journal\n")
+    with pytest.raises(SavedFileError, match=r"trials\.log is not a readable search .* Delete it"):
+        search(1)
+
+
+def test_mappings_are_searched_as_frames_are(search, tmp_path, one_cause):
+    X, y = one_cause
+    as_mappings = X.to_dict("list"), y[["event", "duration"]].to_dict("list")
+    asked = {"space": "paper", "n_trials": 1, "n_folds": 2, "fixed": FIXED}
+    assert tuning.tune(*as_mappings, tmp_path / "mappings", **asked) == search(1)
 
 
 def test_rows_of_a_subject_stay_on_one_side_of_every_fold():

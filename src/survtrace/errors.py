@@ -310,7 +310,9 @@ def short(value: Any, most: int = 40) -> str:
     ('[1, 2]', '10000000...')
     """
     try:
-        plain = value.item() if type(value).__module__ == "numpy" and value.ndim == 0 else value
+        kind = type(value)  # an array without axes is no number, and is shown as what it is
+        is_number = kind.__module__ == "numpy" and kind.__name__ != "ndarray" and value.ndim == 0
+        plain = value.item() if is_number else value
         text = " ".join(repr(plain).split())
     except Exception:  # an object of somebody else's may raise anything
         return f"a {type(value).__name__}"

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from survtrace.errors import SavedFileError, StorageError, memory_errors
+from survtrace.errors import SavedFileError, SettingError, StorageError, memory_errors
 
 # What the user can mend, or must know of; other errors are not about the disk.
 DISK_ERRORS = {
@@ -23,6 +23,9 @@ DISK_ERRORS = {
     errno.EACCES: "Choose a folder that you may write to.",
     errno.EPERM: "Choose a folder that you may write to.",
     errno.EROFS: "Choose a folder that you may write to.",
+    errno.EEXIST: "Choose another path.",  # a file, or a link to nothing, in place of a folder
+    errno.ELOOP: "Choose another path.",
+    errno.ENOENT: "Choose another path.",  # where no folder can be made, or one that was removed
     errno.ENOTDIR: "Choose another path.",
     errno.EISDIR: "Choose another path.",
     errno.ENAMETOOLONG: "Choose a shorter path.",
@@ -58,6 +61,24 @@ def replacing(path: Path) -> Iterator[Path]:
         finally:
             with suppress(OSError):
                 part.unlink(missing_ok=True)
+
+
+def require_apart(out: str | Path, source: str | Path) -> None:
+    """Refuse to write over what is read, or into its folder; links are followed.
+
+    Examples
+    --------
+    >>> require_apart("model/page.html", "model")
+    Traceback (most recent call last):
+    survtrace.errors.SettingError: model/page.html is, or lies in, what is read (model), which is \
+never written to. Choose another path.
+    """
+    target, read = (Path(os.path.realpath(path)) for path in (out, source))
+    if read in (target, *target.parents):
+        raise SettingError(
+            f"{out} is, or lies in, what is read ({source}), which is never written to. Choose "
+            "another path."
+        )
 
 
 @contextmanager

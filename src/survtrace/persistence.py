@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from importlib.metadata import version
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,9 @@ from survtrace.saved_folder import (
     restore,
     written_note,
 )
+from survtrace.settings import check_settings, names_of_causes
+from survtrace.tables.covariates.real_numbers import real_numbers
+from survtrace.tables.outcome.time_grid import checked_cuts
 
 
 def save(est: SurvTRACE, path: str | Path) -> None:
@@ -71,7 +76,7 @@ def save(est: SurvTRACE, path: str | Path) -> None:
         read_path("path", path),
         {
             "survtrace_version": version("survtrace"),
-            "settings": {name: _plain(value) for name, value in est.get_params().items()},
+            "settings": _plain_settings(est),
             "causes": est.causes_,
             "censored": est.censored_,
             "encoding": est.encoding_.as_dict(),
@@ -126,17 +131,34 @@ def _rebuild(note: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> SurvTRACE
     return est
 
 
+def _plain_settings(est: SurvTRACE) -> dict[str, Any]:
+    """Convert all settings to what JSON can hold, and `load` takes."""
+    check_settings(est.get_params())  # they may have been changed since the fit
+    names_of_causes(est.causes_, est.cause_names)
+    settings = {name: _plain(value) for name, value in est.get_params().items()}
+    if est.time_grid is not None:  # any array of numbers, of any library
+        checked_cuts(est.time_grid)
+        settings["time_grid"] = real_numbers(est.time_grid, "time_grid").ravel().tolist()
+    return settings
+
+
 def _plain(value: Any) -> Any:
     """Convert a setting to what JSON can hold; a random generator object is not saved."""
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+        value = value.tolist()
+    if isinstance(value, str | bool | None):
+        return value
+    if isinstance(value, Real):
+        return int(value) if isinstance(value, Integral) else float(value)
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
+    if isinstance(value, set | frozenset):
+        return sorted(map(_plain, value), key=str)
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, Path):
+    if isinstance(value, torch.device):
         return str(value)
-    return value if isinstance(value, str | int | float | bool | None) else None
+    return os.fspath(value) if isinstance(value, os.PathLike) else None
 
 
 def _write_folder(path: Path, note: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:

@@ -47,11 +47,19 @@ def between(low: float, high: float, *, above: bool = False, below: bool = False
 
 
 def one_of(*options: Any) -> Rule:
-    """Make the rule: one of a few values, of the same type."""
-    return Rule(
-        lambda v: any(type(v) is type(option) and v == option for option in options),
-        "one of " + ", ".join(repr(option) for option in options),
-    )
+    """Make the rule: one of a few values, of the same type; numpy's count as Python's.
+
+    Examples
+    --------
+    >>> one_of(True, False).holds(np.True_), one_of(1, 2).holds(np.int64(2)), one_of(1).holds(True)
+    (True, True, False)
+    """
+
+    def holds(v: Any) -> bool:
+        plain = v.item() if isinstance(v, np.generic) else v  # searches draw such values
+        return any(type(plain) is type(option) and plain == option for option in options)
+
+    return Rule(holds, "one of " + ", ".join(repr(option) for option in options))
 
 
 def either(*rules: Rule) -> Rule:

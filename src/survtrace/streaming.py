@@ -12,11 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from survtrace.errors import DataError, DataWarning, row_name, warn
 from survtrace.estimator import SurvTRACE
+from survtrace.files import require_apart
 from survtrace.inference.paths import answer_chunks, read_rows
 from survtrace.inference.times import read_times
 from survtrace.naming import prediction_frame, state_names
+from survtrace.rules import read_path
 from survtrace.tables.files.chunks import N_ROWS, write_chunks
 from survtrace.tables.files.reading import Reading
+from survtrace.tables.files.text_files import STANDARD
 from survtrace.tables.files.text_levels import as_learned
 
 
@@ -91,6 +94,9 @@ def predict_file(
     ...     list(pd.read_csv(f"{folder}/out.csv"))[:3]
     ['survival_12', 'survival_60', 'incidence_1_12']
     """
+    path = read_path("the file to write", out)
+    if str(path) != STANDARD:
+        require_apart(path, read_path("the table", table))
     more = [after] if isinstance(after, str) else []
     rows = read_rows(table, est.encoding_, more, verbatim=keep, reading=reading, n_rows=n_rows)
     question: dict[str, Any] = {"times": times, "keep": keep, "causes": causes, "std": std}

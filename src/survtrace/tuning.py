@@ -14,15 +14,18 @@ from rich.console import Console
 from rich.progress import Progress
 from sklearn.model_selection import KFold
 
-from survtrace.errors import SettingError, require
+from survtrace.errors import SavedFileError, SettingError, require
 from survtrace.estimator import SurvTRACE, require_whole_fit
 from survtrace.files import own_errors, replacing
 from survtrace.folder_lock import only_writer
-from survtrace.rules import read_path
+from survtrace.rules import Rule, check_value, either, one_of, read_path, whole
+from survtrace.tables.content_digest import content_digest
+from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.outcome.outcome import read_outcome
 
 Suggest = Callable[[Any], dict[str, Any]]
 TRIALS = "trials.log"
+CONTENT = "content"  # what a search remembers of its data
 Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
@@ -106,9 +109,46 @@ def tune(
     """
     require("optuna", "tune", "a search needs")  # before a folder is made
     trials = read_path("folder", folder) / TRIALS
+    check_search(n_trials, n_folds, fixed, random_state)
     with only_writer(Path(folder)), own_errors(trials):
         _mend(trials)
         return _search(X, y, folder, space, n_trials, n_folds, fixed or {}, random_state)
+
+
+def check_search(n_trials: int, n_folds: int, fixed: Any, random_state: Any) -> None:
+    """Refuse arguments of a search that break a rule, before anything is done.
+
+    Examples
+    --------
+    >>> check_search(30, 3, {"breadth": 8}, 0)
+    Traceback (most recent call last):
+    survtrace.errors.SettingError: fixed must be a mapping from settings of SurvTRACE, but for \
+random_state, to values that JSON can hold; got {'breadth': 8}.
+    """
+    check_value("n_trials", n_trials, whole(1))
+    check_value("n_folds", n_folds, whole(2))
+    check_value("random_state", random_state, either(whole(0, 2**32 - 1), one_of(None)))
+    check_value("fixed", fixed, FIXED)
+
+
+def _can_be_fixed(fixed: Any) -> bool:
+    """Check that a trial can remember settings, which are written as JSON."""
+    if fixed is None:
+        return True
+    names = set(SurvTRACE().get_params()) - {"random_state"}
+    if not isinstance(fixed, Mapping) or not names.issuperset(fixed):
+        return False
+    try:
+        json.dumps(dict(fixed))
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+FIXED = Rule(
+    _can_be_fixed,
+    "a mapping from settings of SurvTRACE, but for random_state, to values that JSON can hold",
+)
 
 
 def _search(
@@ -123,7 +163,12 @@ def _search(
 ) -> dict[str, Any]:
     """Try settings until so many trials are done, and keep the best."""
     optuna = require("optuna", "tune", "a search needs")
-    study, folds = open_study(folder, space, random_state), inner_folds(y, n_folds, random_state)
+    study = open_study(folder, space, random_state)
+    require_same_search(
+        study, folder, content_digest(X, y, n_folds, random_state, sorted(fixed.items()))
+    )
+    X, y = with_rows(X), with_rows(y)
+    folds = inner_folds(y, n_folds, random_state)
 
     def objective(trial: Any) -> float:
         settings = suggest(trial, space, fixed)
@@ -148,19 +193,35 @@ def _search(
 def open_study(folder: str | Path, space: str, random_state: int) -> Any:
     """Return the search in a folder, begun or to be gone on with."""
     optuna = require("optuna", "tune", "a search needs")
-    if space not in SPACES:
+    if space not in list(SPACES):
         raise SettingError(f"space must be one of {sorted(SPACES)}; got {space!r}.")
     Path(folder).mkdir(parents=True, exist_ok=True)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    return optuna.create_study(
-        study_name=space,
-        storage=optuna.storages.JournalStorage(
-            optuna.storages.journal.JournalFileBackend(str(Path(folder, TRIALS)))
-        ),
-        load_if_exists=True,
-        sampler=optuna.samplers.TPESampler(seed=random_state),
-        pruner=optuna.pruners.MedianPruner(n_startup_trials=5),
-    )
+    trials = Path(folder, TRIALS)
+    try:
+        return optuna.create_study(
+            study_name=space,
+            storage=optuna.storages.JournalStorage(
+                optuna.storages.journal.JournalFileBackend(str(trials))
+            ),
+            load_if_exists=True,
+            sampler=optuna.samplers.TPESampler(seed=random_state),
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=5),
+        )
+    except (ValueError, TypeError, LookupError) as error:
+        raise SavedFileError(
+            f"{trials} is not a readable search ({error}). Delete it to start anew."
+        ) from None
+
+
+def require_same_search(study: Any, folder: str | Path, content: str) -> None:
+    """Refuse to go on with a search on other data: its losses say nothing about these."""
+    if study.user_attrs.get(CONTENT, content) != content:
+        raise SettingError(
+            f"the folder {folder} holds a search on other data, folds, seed or fixed settings. "
+            "Choose another folder, or delete this one to start anew."
+        )
+    study.set_user_attr(CONTENT, content)  # one of an earlier version has none
 
 
 def _mend(trials: Path) -> None:
@@ -202,6 +263,10 @@ def inner_folds(y: Any, n_folds: int, random_state: int) -> list[Fold]:
     """
     outcome = read_outcome(y)
     subject = np.arange(len(outcome)) if outcome.id is None else outcome.id
+    if n_folds > outcome.n_subjects:
+        raise SettingError(
+            f"n_folds must be at most the number of subjects, {outcome.n_subjects}; got {n_folds}."
+        )
     folds = KFold(n_folds, shuffle=True, random_state=random_state)
     sides = [np.isin(subject, held_out) for _, held_out in folds.split(np.unique(subject))]
     return [(np.flatnonzero(~side), np.flatnonzero(side)) for side in sides]
@@ -228,6 +293,13 @@ def keep_best(study: Any, folder: str | Path) -> dict[str, Any]:
     with replacing(Path(folder, "settings.json")) as part:
         part.write_text(json.dumps(best, indent=1) + "\n")
     return best
+
+
+def with_rows(table: Any) -> Any:
+    """Return a table whose rows can be taken by number: mappings and lists become frames."""
+    if isinstance(table, Mapping | list | tuple):
+        return open_table(table).to_native()
+    return table
 
 
 def _rows(table: Any, rows: NDArray[np.int64]) -> Any:

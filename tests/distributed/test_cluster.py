@@ -7,7 +7,7 @@ import time
 import pytest
 
 from survtrace import DataError, SettingError
-from survtrace.distributed.cluster import environment, our_errors, require_reachable
+from survtrace.distributed.cluster import cluster, environment, our_errors, require_reachable
 
 
 def test_a_cluster_that_does_not_answer_is_named_at_once():
@@ -18,6 +18,20 @@ def test_a_cluster_that_does_not_answer_is_named_at_once():
         with pytest.raises(SettingError, match=rf"runs at {address}, which .* unset it"):
             require_reachable(address)
     assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize("address", [f"{'a' * 300}:1", "\ud800:1", "::1:99999"])
+def test_an_address_that_is_none_is_named(address):
+    with pytest.raises(SettingError, match=r"RAY_ADDRESS says .* which does not answer"):
+        require_reachable(address)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "nonsense"])
+def test_an_address_that_ray_cannot_read_is_named(address, monkeypatch):
+    pytest.importorskip("ray")
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    with pytest.raises(SettingError, match=rf"RAY_ADDRESS must be .* got '{address}'"), cluster():
+        pass
 
 
 def test_variables_are_set_for_a_while_and_only_where_there_are_none(monkeypatch):

@@ -314,3 +314,12 @@ def test_a_folder_is_exported_without_torch_and_pandas(fitted, tmp_path):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert run.stdout.strip() == "True", run.stderr
+
+
+def test_the_model_is_not_written_over_and_a_level_of_numpy_is_one(fitted_one, tmp_path):
+    fitted_one.save(tmp_path / "model")
+    note = tmp_path / "model" / "estimator.json"
+    for out in ({"path": note}, {"path": tmp_path / "m.onnx", "schema_path": note}):
+        with pytest.raises(SettingError, match=r"what is read .* is never written to"):
+            export_onnx(tmp_path / "model", **out)
+    assert export_onnx(tmp_path / "model", tmp_path / "m.onnx", level=np.float32(0.5)).path.exists()

@@ -21,6 +21,8 @@ def test_devices():
         choose_device("tpu9")
     with pytest.raises(SettingError, match="device must be"):
         choose_device(None)
+    with pytest.raises(SettingError, match=r"device must be .* got 'meta'"):
+        choose_device("meta")  # torch has it, and it computes nothing
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")

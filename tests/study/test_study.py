@@ -286,6 +286,23 @@ def test_a_table_of_ones_own_gets_tables_and_a_verdict(tmp_path):
     assert "CS-CPH: ridge 1 for cause 1, 1 for cause 2." in shown
 
 
+def test_scores_of_another_table_are_not_taken_for_those_of_this(tmp_path):
+    def compared(seed, folder):
+        X, y = make_cohort(200, linear=True, proportions=(0.4, 0.2), random_state=seed)
+        X.assign(months=y["duration"], cause=y["event"]).to_csv(tmp_path / "own.csv", index=False)
+        methods = {"SurvTRACE": partial(without_seed, AalenJohansen)}
+        asked = {"duration": "months", "event": "cause", "n_splits": 2, "methods": methods}
+        benchmark.compare_on_table(tmp_path / "own.csv", tmp_path / folder, **asked)
+        return (tmp_path / folder / "scores.csv").read_text()
+
+    first = compared(0, "out")
+    assert compared(1, "out") == compared(1, "other") != first
+    jobs = sorted((tmp_path / "out" / "jobs").iterdir())
+    written = [file.stat().st_mtime_ns for file in jobs]
+    assert compared(0, "out") == first  # what was found on it is still there
+    assert [file.stat().st_mtime_ns for file in jobs] == written
+
+
 def test_a_table_of_ones_own_gets_a_searched_cox_and_a_forest_or_a_word_why_not(monkeypatch):
     methods, left_out = benchmark._baselines(1000)
     assert list(methods) == ["SurvTRACE", "Aalen-Johansen", "CS-CPH", "CS-RSF"]

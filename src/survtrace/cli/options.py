@@ -245,9 +245,9 @@ def reads_table(
 
 def rows_as_in(table: Path) -> AbstractContextManager[None]:
     """Let messages name rows as an editor does: lines of a text file, header included, from 1."""
-    if table.is_dir() or table.suffix in (".parquet", ".feather"):
+    if table.is_dir() or table.suffix.lower() in (".parquet", ".feather"):
         return rows_named("row", 1)
-    return rows_named("row" if table.suffix in (".xlsx", ".xlsm") else "line", 2)
+    return rows_named("row" if table.suffix.lower() in (".xlsx", ".xlsm") else "line", 2)
 
 
 def read_subjects(

@@ -40,7 +40,8 @@ def cluster(n_cpus: int = 1, n_gpus: float = 0) -> Iterator[None]:
                 ray.init(num_cpus=max(n_cpus, os.cpu_count() or 1), **QUIET)
                 here = True
             except ValueError:  # Ray's answer where a cluster runs: it knows its own CPUs
-                ray.init(**QUIET)
+                with _address_errors():
+                    ray.init(**QUIET)
                 here = False
         try:
             # No other machine will bring what a cluster started here lacks.
@@ -64,15 +65,28 @@ def require_reachable(address: str) -> None:
     survtrace.errors.SettingError: RAY_ADDRESS says that a Ray cluster runs at 127.0.0.1:1, ...
     """
     host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not port.isdigit():  # "auto", "local", or a name that Ray looks up
+    if not port.isdecimal():  # "auto", "local", or a name that Ray looks up
         return
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, ValueError) as error:  # also a host that is no name
         raise SettingError(
             f"RAY_ADDRESS says that a Ray cluster runs at {address}, which does not answer "
             f"({error}). Start it there (ray start --head), correct RAY_ADDRESS, or unset it to "
             "start one on this machine."
+        ) from None
+
+
+@contextmanager
+def _address_errors() -> Iterator[None]:
+    """Say of an address that makes no sense to Ray where it comes from."""
+    try:
+        yield
+    except ValueError as error:
+        address = os.environ.get("RAY_ADDRESS", "")
+        raise SettingError(
+            f"RAY_ADDRESS must be the address of a Ray cluster, such as 10.0.0.1:6379; got "
+            f"{address!r} ({error}). Correct it, or unset it to start one on this machine."
         ) from None
 
 

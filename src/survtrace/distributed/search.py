@@ -12,6 +12,8 @@ from typing import Any
 from survtrace import tuning
 from survtrace.distributed.cluster import MANY, cluster, environment, our_errors
 from survtrace.errors import require
+from survtrace.rules import read_path
+from survtrace.tables.content_digest import content_digest
 
 QUIET = {"TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1", "RAY_AIR_NEW_OUTPUT": "0"}
 
@@ -54,9 +56,14 @@ def tune(
     >>> best = tune(X, y, "/shared/tuning", n_trials=100)  # doctest: +SKIP
     """
     require("ray", "distributed", MANY)
-    study = tuning.open_study(folder, space, random_state)
+    tuning.check_search(n_trials, n_folds, fixed, random_state)
+    study = tuning.open_study(read_path("folder", folder), space, random_state)
+    chosen = sorted((fixed or {}).items())
+    content = content_digest(X, y, n_folds, random_state, chosen)
+    tuning.require_same_search(study, folder, content)
     missing = n_trials - tuning.count_done(study)
     if missing > 0:
+        X, y = tuning.with_rows(X), tuning.with_rows(y)
         folds = tuning.inner_folds(y, n_folds, random_state)
         suggest = partial(tuning.suggest, space=space, fixed=dict(fixed or {}))
         with cluster(cpus_per_trial, gpus_per_trial), our_errors():

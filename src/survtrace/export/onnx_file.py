@@ -18,7 +18,7 @@ from survtrace.export.input_schema import input_schema
 from survtrace.export.output_nodes import declare_outputs
 from survtrace.export.parameters import Parameters, read_parameters
 from survtrace.export.verification import verify
-from survtrace.files import replacing
+from survtrace.files import replacing, require_apart
 from survtrace.inference.interval import require_level
 from survtrace.portable import PortableSurvTRACE, load
 from survtrace.rules import read_path
@@ -104,8 +104,11 @@ def export_onnx(
         raise SettingError(f"file and schema must be two files; got {path} for both.")
     if level is not None:
         require_level(level)
+        level = float(level)
     with _folder(model) as folder:
         light = load(folder)
+        for out in (path, schema_path):
+            require_apart(out, folder)
         network = read_parameters(folder, light.encoding_)
     level = None if light.interval_ is None else level
     content, schema = build_file(light, network, level)

@@ -290,7 +290,9 @@ def choose_device(device: str) -> torch.device:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
         chosen = torch.device(device)
-    except (RuntimeError, TypeError):
+        if chosen.type not in ("cpu", "cuda"):
+            raise ValueError(chosen.type)
+    except (RuntimeError, TypeError, ValueError):
         raise SettingError(f"device must be 'auto', 'cpu' or 'cuda'; got {device!r}.") from None
     if chosen.type == "cuda" and not torch.cuda.is_available():
         raise SettingError("device is 'cuda', but torch finds no CUDA device. Pass device='auto'.")

@@ -71,7 +71,8 @@ def open_rows(X: Table) -> dict[str, Any]:
     """
     if isinstance(X, Mapping):
         return _columns_of_mapping(X)
-    if isinstance(X, Sequence) and X and all(isinstance(row, Mapping) for row in X):
+    is_list = isinstance(X, Sequence) and not isinstance(X, memoryview)  # whose rows none can read
+    if is_list and X and all(isinstance(row, Mapping) for row in X):
         names = dict.fromkeys(str(name) for row in X for name in row)
         return {name: [row.get(name) for row in X] for name in names}
     if is_path(X):

@@ -164,7 +164,7 @@ def _imbalance(known: Known) -> list[str]:
     ips = known.est.ips
     if ips == "none":
         return ["Nothing was resampled or reweighted."]
-    again = "fitted again" if known.est.recalibrate is not False else "not fitted again"
+    again = "fitted again" if known.est.recalibrate else "not fitted again"
     return [f"Losses were weighted (ips={ips!r}); the level of the hazards was {again}."]
 
 

@@ -21,6 +21,7 @@ from survtrace.study.published import CONCORDANCE
 from survtrace.study.runner import Job, run_jobs
 from survtrace.study.setting_search import search_settings, searched_settings
 from survtrace.study.tables import as_latex, as_markdown, compare_with, differences, summarise
+from survtrace.tables.content_digest import content_digest
 from survtrace.tables.files.formats import read_table, split_outcome
 from survtrace.tables.files.reading import Reading
 
@@ -121,12 +122,14 @@ def compare_on_table(
     X, y = split_outcome(read_table(table, reading), duration, event, drop)
     X, y = clean_subjects(X, y, censored=censored, categorical=categorical, columns=columns)
     task = Task(table.stem, X, y, random_splits(len(X), n_splits))
+    # What was found on another table of that name, or on other columns, is not taken for this.
+    data = f"{task.name}:{content_digest(X, y)[:12]}"
     left_out: list[str] = []
     settings = {}
     if methods is None:
         methods, left_out = _baselines(len(X))
-        settings = {task.name: OWN_TABLE}
-    jobs = [Job(task.name, method, split) for method in methods for split in range(n_splits)]
+        settings = {data: OWN_TABLE}
+    jobs = [Job(data, method, split) for method in methods for split in range(n_splits)]
     scores = run_jobs(jobs, methods, folder, settings=settings, load=lambda name: task)
     tables = _write_tables(scores, (*CONCORDANCE, "IBS"), folder)
     verdicts = [_verdict(scores, name) for name in methods if name != "SurvTRACE"]

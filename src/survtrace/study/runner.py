@@ -26,11 +26,16 @@ Settings = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 class Job(NamedTuple):
-    """A method on a split of a data set."""
+    """A method on a split of a data set; tables show the name of the data up to a colon."""
 
     data: str
     method: str
     split: int
+
+    @property
+    def shown_data(self) -> str:
+        """What tables call the data."""
+        return self.data.partition(":")[0]
 
     @property
     def file(self) -> str:
@@ -66,7 +71,7 @@ def run_jobs(
     with Progress(console=Console(stderr=True)) as progress:
         task = progress.add_task("jobs", total=len(jobs), completed=len(jobs) - len(waiting))
         for job in _each_done(waiting, n_processes):
-            progress.update(task, advance=1, description=f"{job.data} {job.method}")
+            progress.update(task, advance=1, description=f"{job.shown_data} {job.method}")
     scores, seconds = _collect(jobs, files)
     with replacing(folder / "scores.csv") as part:
         scores.to_csv(part, index=False, float_format="%.6f")
@@ -138,7 +143,7 @@ def _collect(jobs: list[Job], files: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     scores, seconds = [], []
     for job in jobs:
         content = json.loads((files / job.file).read_text())
-        columns = {**job._asdict(), "data": job.data.partition(":")[0]}
+        columns = {**job._asdict(), "data": job.shown_data}
         scores += [{**columns, **row} for row in content["scores"]]
         seconds.append({**columns, **content["seconds"]})
     return pd.DataFrame(scores), pd.DataFrame(seconds)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from survtrace import SurvTRACE
+from survtrace import SettingError, SurvTRACE, load
 from survtrace.app import write_page
 from survtrace.errors import SavedFileError
 
@@ -35,6 +35,24 @@ def test_the_model_is_called_by_its_folder_unless_it_has_a_name(certain, tmp_pat
     assert "<title>Ward 7 · Risk explorer</title>" in file.read_text("utf-8")
     file = write_page(certain, tmp_path / "c.html")
     assert "<title>Risk explorer</title>" in file.read_text("utf-8")
+
+
+def test_the_model_is_not_written_over(certain, tmp_path):
+    certain.save(tmp_path / "model")
+    for name in ("estimator.json", "page.html"):
+        with pytest.raises(SettingError, match=r"what is read .* is never written to"):
+            write_page(tmp_path / "model", tmp_path / "model" / name)
+    with pytest.raises(SettingError, match="never written to"):
+        write_page(certain, tmp_path / "table.csv", importance=tmp_path / "table.csv")
+    load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"name": b"x"}, {"units": ["age"]}, {"units": "mm"}, {"importance": 3}], ids=str
+)
+def test_what_is_no_name_unit_or_path_is_refused(certain, tmp_path, wrong):
+    with pytest.raises(SettingError, match=f"{next(iter(wrong))} must be"):
+        write_page(certain, tmp_path / "c.html", **wrong)
 
 
 def test_units_are_those_that_are_given(certain, tmp_path, packed):

@@ -22,6 +22,11 @@ TABLE = pd.DataFrame({"age": [50.0, 60.5], "sex": ["f", "m"], "months": [3, 4], 
         ("t.tsv", lambda path: TABLE.to_csv(path, index=False, sep="\t")),
         ("t.parquet", TABLE.to_parquet),
         ("t.feather", TABLE.to_feather),
+        ("T.CSV.GZ", lambda path: TABLE.to_csv(path, index=False)),
+        ("T.TSV", lambda path: TABLE.to_csv(path, index=False, sep="\t")),
+        ("T.PARQUET", TABLE.to_parquet),
+        ("T.FEATHER", TABLE.to_feather),
+        ("T.XLSX", lambda path: TABLE.to_excel(path, index=False, engine="openpyxl")),
     ],
 )
 def test_every_format_gives_the_same_table(tmp_path, name, write):
@@ -32,6 +37,11 @@ def test_every_format_gives_the_same_table(tmp_path, name, write):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(DataError, match=r"nowhere\.csv does not exist"):
         read_table(tmp_path / "nowhere.csv")
+
+
+def test_a_name_that_no_file_can_have_is_refused(tmp_path):
+    with pytest.raises(DataError, match=r"cannot be read \(File name too long\)\. Pass another"):
+        read_table(tmp_path / f"{'x' * 300}.csv")
 
 
 def test_another_ending_is_refused(tmp_path):

@@ -130,3 +130,16 @@ def test_a_column_that_is_not_asked_for_is_not_read(tmp_path):
     assert piece.to_pydict() == {"a": [1, 2, 3]}
     with pytest.raises(OSError, match=r"."):
         list(parquet_chunks(path, ["b"], 10))
+
+
+def test_a_column_that_is_there_twice_is_named(tmp_path):
+    twice = pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0])], names=["age", "age"])
+    parquet.write_table(twice, tmp_path / "t.parquet")
+    with pytest.raises(DataError, match=r"\['age'\] occur more than once in t\.parquet"):
+        parquet_schema(tmp_path / "t.parquet")
+
+
+def test_a_pipe_or_a_link_to_nothing_among_the_files_is_not_waited_for(folder):
+    (folder / "late.parquet").symlink_to(folder / "nowhere")
+    with pytest.raises(DataError, match=r"late\.parquet is a pipe, a device or a link to nothing"):
+        parquet_files(folder)

@@ -81,3 +81,12 @@ def test_a_label_of_more_than_64_bits_is_refused_since_no_model_could_be_saved_w
     ):
         checked_labels(np.array([0, large], dtype=object), None, 0)
     assert checked_labels(np.array([0, 2**63 - 1], dtype=object), None, 0)[1] == [0, 2**63 - 1]
+
+
+@pytest.mark.parametrize("dtype", [">i8", ">i2", ">u4", ">f8", ">U3"])
+def test_labels_of_another_byte_order_are_the_same_labels(dtype):
+    events = np.array([2, 0, 1, 2]).astype(dtype)
+    native = events.astype(events.dtype.newbyteorder("="))
+    codes, labels = checked_labels(events, None, 0)
+    assert codes.tolist() == [0, 1, 2, 0]
+    assert labels == checked_labels(native, None, 0)[1]

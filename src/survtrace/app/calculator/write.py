@@ -20,9 +20,9 @@ from survtrace.app.answers.schema import describe
 from survtrace.app.calculator.bundle import bundle
 from survtrace.app.calculator.pack import pack_model
 from survtrace.app.calculator.pack_network import pack_network
-from survtrace.files import replacing
+from survtrace.files import replacing, require_apart
 from survtrace.portable import load
-from survtrace.rules import read_path
+from survtrace.rules import TEXT, Rule, check_value, either, one_of, read_path
 from survtrace.saved_folder import network_arrays, read_folder
 
 if TYPE_CHECKING:
@@ -88,6 +88,12 @@ def write_page(
             options: dict[str, Any] = {"units": units, "time_unit": time_unit}
             return write_page(saved, path, **options, name=name, importance=importance)
     path, folder_path = read_path("path", path), read_path("model", model)
+    require_apart(path, folder_path)
+    check_value("name", name, either(TEXT, one_of(None)))
+    check_value("units", units, Rule(lambda v: v is None or isinstance(v, Mapping), "a mapping"))
+    if importance is not None:
+        importance = read_path("importance", importance)
+        require_apart(path, importance)
     name = folder_path.resolve().name if name is None else name
     light = load(folder_path)
     rows = None if importance is None else [asdict(row) for row in read_importance(importance)]

@@ -144,7 +144,7 @@ def fit(
     with screen.hushed(quiet):
         est = SurvTRACE(**chosen)
         whole = hold_out is not None or how.missing or how.decimal or needs_whole_table(est)
-        if stream or table.is_dir() or (ray and table.suffix == ".parquet" and not whole):
+        if stream or table.is_dir() or (ray and table.suffix.lower() == ".parquet" and not whole):
             rows = _rows_on_disk(table, columns, how, hold_out)
         else:
             rows = _rows_in_memory(table, columns, how, hold_out, seed or 0)
@@ -183,7 +183,7 @@ def fit(
 def _rows_on_disk(
     table: Path, columns: OutcomeColumns, how: TableOptions, hold_out: float | None
 ) -> Rows:
-    if not table.is_dir() and table.suffix != ".parquet":
+    if not table.is_dir() and table.suffix.lower() != ".parquet":
         raise SettingError(
             f"--stream: fit reads a Parquet file or a folder of them in chunks; got {table.name}. "
             "Leave --stream out, or write the table as Parquet."

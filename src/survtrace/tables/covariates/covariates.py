@@ -122,7 +122,7 @@ def _refuse_complex(X: pd.DataFrame) -> None:
 
 
 def _table_of_array(X: Any) -> nw.DataFrame[Any]:
-    if isinstance(X, Sequence) and X and all(isinstance(row, Mapping) for row in X):
+    if isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X):
         raise DataError(
             "X must be a table with a row for each subject; got a list of mappings. "
             "Make it a frame: pd.DataFrame(rows)."

@@ -38,6 +38,8 @@ def factorise_array(values: Any, **how: Any) -> tuple[NDArray[np.intp], Any]:
     """
     import pandas as pd  # here: `factorise`, which predictions need, does without
 
+    if isinstance(values, np.ndarray):  # pandas reads no numbers of another byte order
+        values = values.astype(values.dtype.newbyteorder("="), copy=False)
     if values.dtype != object:
         return pd.factorize(values, **how)
     no_text: Any = object()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +25,7 @@ from survtrace.errors import (
     warn,
 )
 from survtrace.files import replacing
+from survtrace.rules import read_path
 from survtrace.tables.files.excel import EXCEL, read_sheet
 from survtrace.tables.files.formats import (
     readable,
@@ -73,11 +75,11 @@ def read_chunks(
     """
     path, reading = require_table(path), reading or Reading()
     with readable(path), unchanged(parquet_files(path)):
-        if is_parquet(path) or path.suffix == ".feather":
+        if is_parquet(path) or path.suffix.lower() == ".feather":
             require_columns(arrow_schema(path).names, columns)
             for chunk in arrow_chunks(path, list(columns), n_rows):
                 yield as_frame(chunk, verbatim)
-        elif path.suffix in EXCEL:
+        elif path.suffix.lower() in EXCEL:
             table = read_sheet(path, reading)
             require_columns(table.columns, columns)
             for first in range(0, len(table), n_rows):
@@ -150,7 +152,7 @@ def write_chunks(path: str | Path) -> Iterator[Write]:
     ...     Path(folder, "t.csv").read_text()
     'age\n61\n47\n'
     """
-    path = Path(path)
+    path = read_path("the file to write", path)
     if str(path) == STANDARD:
         if sys.stdout is None:
             raise DataError("standard output is closed. Pass the path of a file to write.")
@@ -160,18 +162,20 @@ def write_chunks(path: str | Path) -> Iterator[Write]:
         return
     require_suffix(path)
     with written_whole(path) as part, ExitStack() as stack:
-        if path.suffix in (".parquet", ".feather"):
+        if path.suffix.lower() in (".parquet", ".feather"):
             yield _arrow_writer(part, path, stack)
         else:
-            opened = partial(gzip.open, compresslevel=6) if path.suffix == ".gz" else open
+            opened = partial(gzip.open, compresslevel=6) if path.suffix.lower() == ".gz" else open
             stream = stack.enter_context(opened(part, "wt", encoding="utf-8", newline=""))
-            yield _text_writer(stream, "\t" if ".tsv" in path.suffixes else ",")
+            yield _text_writer(
+                stream, "\t" if path.name.lower().endswith((".tsv", ".tsv.gz")) else ","
+            )
 
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """Yield a file to write to beside the path, put in its place at the end or else removed."""
-    if path.is_dir():
+    if os.path.isdir(path):
         raise DataError(f"{path} is a folder. Pass the path of a file to write.")
     try:
         with replacing(path) as part:
@@ -218,7 +222,7 @@ def _arrow_writer(part: Path, path: Path, stack: ExitStack) -> Write:
         nonlocal file, schema
         if file is None:
             schema = pyarrow.Schema.from_pandas(chunk, preserve_index=False)
-            file = stack.enter_context(arrow_writer(part, path.suffix, schema))
+            file = stack.enter_context(arrow_writer(part, path.suffix.lower(), schema))
         file.write_table(pyarrow.Table.from_pandas(chunk, schema=schema, preserve_index=False))
 
     return write

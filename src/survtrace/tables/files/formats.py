@@ -65,11 +65,11 @@ def read_table(path: str | Path, reading: Reading | None = None) -> pd.DataFrame
     with readable(path):
         if path.is_dir():
             table = _read_folder(path)
-        elif path.suffix == ".parquet":
+        elif path.suffix.lower() == ".parquet":
             table = pd.read_parquet(path)
-        elif path.suffix == ".feather":
+        elif path.suffix.lower() == ".feather":
             table = pd.read_feather(path)
-        elif path.suffix in EXCEL:
+        elif path.suffix.lower() in EXCEL:
             table = read_sheet(path, reading)
         else:
             table, found = _read_text(path, reading)
@@ -255,9 +255,13 @@ It has ['id', 'months'].
 def require_table(path: str | Path) -> Path:
     """Refuse the path of a table that does not exist or whose ending we do not read."""
     path = read_path("the table", path)
-    if str(path) != STANDARD and not path.is_dir():
+    try:
+        is_folder, exists = path.is_dir(), path.exists()
+    except OSError as error:  # a name that is too long, a folder that may not be looked into
+        raise DataError(f"{path} cannot be read ({error.strerror}). Pass another path.") from None
+    if str(path) != STANDARD and not is_folder:
         require_suffix(path, READABLE)
-        if not path.exists():
+        if not exists:
             raise DataError(f"{path} does not exist. Pass the path of a table.")
         if not path.is_file():
             raise DataError(
@@ -317,7 +321,9 @@ def readable(path: Path) -> Iterator[None]:
     try:
         yield
     except ImportError:
-        needed, extra = ("openpyxl", "excel") if path.suffix in EXCEL else ("pyarrow", "parquet")
+        needed, extra = (
+            ("openpyxl", "excel") if path.suffix.lower() in EXCEL else ("pyarrow", "parquet")
+        )
         purpose = f"{path.name} cannot be read or written without"
         raise missing_extra(needed, extra, purpose) from None
     except UnicodeDecodeError as error:

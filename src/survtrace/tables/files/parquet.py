@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from survtrace.errors import DataError
+from survtrace.tables.covariates.covariate import require_distinct_names
 
 
 def parquet_files(path: Path) -> list[Path]:
@@ -26,17 +27,22 @@ def parquet_files(path: Path) -> list[Path]:
         file
         for file in path.rglob("*.parquet")
         if not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
+        and not file.is_dir()
     ]
     if not files:
         raise DataError(
             f"{path} is a folder without files that end in .parquet. Pass the path of a table."
+        )
+    if odd := [file for file in files if not file.is_file()]:
+        raise DataError(
+            f"{odd[0]} is a pipe, a device or a link to nothing, and no Parquet file. Take it away."
         )
     return sorted(files, key=lambda file: file.relative_to(path).parts)
 
 
 def is_parquet(path: Path) -> bool:
     """Check whether a path leads to a Parquet file, or to a folder of them."""
-    return path.suffix == ".parquet" or path.is_dir()
+    return path.suffix.lower() == ".parquet" or path.is_dir()
 
 
 def parquet_columns(path: Path) -> list[str]:
@@ -60,6 +66,8 @@ def parquet_schema(path: Path) -> Any:
 
     files = parquet_files(path)
     schemas = [parquet.read_schema(file) for file in files]
+    for file, schema in zip(files, schemas, strict=True):
+        require_distinct_names(schema.names, file.name, "schema")
     if all(schema.equals(schemas[0]) for schema in schemas):
         return schemas[0]
     for file, schema in zip(files, schemas, strict=True):

@@ -116,9 +116,9 @@ def copy_rows(path: str | Path, parts: Mapping[Path, Mask], reading: Reading | N
     path, reading = require_splittable(path, list(parts)), reading or Reading()
     with ExitStack() as stack, readable(path):
         files = {stack.enter_context(written_whole(out)): mask for out, mask in parts.items()}
-        if is_parquet(path) or path.suffix == ".feather":
+        if is_parquet(path) or path.suffix.lower() == ".feather":
             _copy_arrow(path, files, stack)
-        elif path.suffix in EXCEL:
+        elif path.suffix.lower() in EXCEL:
             frame = read_table(path, reading)
             _require_all(len(frame), files, path)
             for part, mask in files.items():
@@ -152,9 +152,10 @@ def table_ending(path: Path) -> str:
     """
     if path.is_dir():
         return ".parquet"
-    if path.suffix in EXCEL:
+    if path.suffix.lower() in EXCEL:
         return ".csv"
-    return "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
+    ending = path.suffix.lower()
+    return "".join(path.suffixes[-2:]).lower() if ending == ".gz" else ending
 
 
 def _separator(path: Path, reading: Reading) -> str:
@@ -170,15 +171,15 @@ def _separator(path: Path, reading: Reading) -> str:
 def _count_rows(path: Path, reading: Reading) -> int:
     if is_parquet(path):
         return count_parquet_rows(path)
-    if path.suffix == ".feather":
+    if path.suffix.lower() == ".feather":
         return sum(map(len, arrow_chunks(path, arrow_schema(path).names, N_ROWS)))
-    if path.suffix in EXCEL:
+    if path.suffix.lower() in EXCEL:
         return len(read_table(path, reading))
     return sum(1 for _ in _records(path, _separator(path, reading))) - 1
 
 
 def _copy_text(path: Path, files: Mapping[Path, Mask], stack: ExitStack, sep: str) -> None:
-    opened = partial(gzip.open, compresslevel=6) if path.suffix == ".gz" else open
+    opened = partial(gzip.open, compresslevel=6) if path.suffix.lower() == ".gz" else open
     streams = [(stack.enter_context(opened(part, "wb")), mask) for part, mask in files.items()]
     records = _records(path, sep)
     header = next(records, b"")

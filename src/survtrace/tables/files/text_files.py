@@ -168,7 +168,7 @@ def _first_present(series: nw.Series[Any], n_rows: int) -> list[Any]:
 
 def open_bytes(path: Path) -> IO[bytes]:
     """Open a file to read its bytes, unpacked where its name ends in .gz."""
-    return cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+    return cast("IO[bytes]", gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
 
 
 def _encoding(
@@ -230,7 +230,11 @@ def _first_lines(start: bytes, encoding: str, path: Path | StandardInput) -> lis
 
 def _cut_off(path: Path | StandardInput, encoding: str, sep: str, n_names: int) -> tuple[str, ...]:
     """Return a warning if the last line of a file has fewer values than its header has names."""
-    if isinstance(path, StandardInput) or path.suffix == ".gz" or encoding.startswith("utf-16"):
+    if (
+        isinstance(path, StandardInput)
+        or path.suffix.lower() == ".gz"
+        or encoding.startswith("utf-16")
+    ):
         return ()
     with open(path, "rb") as file:
         file.seek(max(0, path.stat().st_size - SAMPLE_BYTES))
@@ -249,7 +253,7 @@ def _cut_off(path: Path | StandardInput, encoding: str, sep: str, n_names: int) 
 
 def _separator(lines: list[str], path: Path | StandardInput) -> str:
     """Choose the separator by which most lines have as many values as the header."""
-    usual = "\t" if ".tsv" in path.suffixes else ","
+    usual = "\t" if path.name.lower().endswith((".tsv", ".tsv.gz")) else ","
     best, best_score = usual, (0.0, 0)
     for sep in dict.fromkeys((usual, *SEPARATORS)):
         rows = [row for row in csv.reader(lines, delimiter=sep) if row]
