@@ -30,6 +30,9 @@ def found(values, **settings):
         (np.where(EVENT > 0, "C61", ""), "known only for subjects with an event"),
         (np.where(EVENT > 0, DURATION + 60, np.nan), "known only for subjects with an event"),
         (np.where(EVENT == 0, 1.5 * RNG.random(N), np.nan), "only for subjects without an event"),
+        (np.where(EVENT == 0, 0.0, RNG.random(N)), "whether there was an event"),
+        (np.where(EVENT == 0, "Z00", [f"C{k % 90}" for k in range(N)]), "there was an event"),
+        (np.where(EVENT == 1, [f"C{k % 90}" for k in range(N)], "none"), "had the event 1"),
     ],
 )
 def test_a_copy_of_the_outcome_is_left_out(values, reason):
@@ -43,6 +46,7 @@ def test_a_copy_of_the_outcome_is_left_out(values, reason):
     [
         (np.where(RNG.random(N) < 0.03, EVENT == 0, EVENT > 0).astype(int), "almost exactly"),
         (DURATION**1.5 + RNG.normal(0, 0.05, N), "ordered as the duration is"),
+        (DURATION * np.where(RNG.random(N) < 0.5, 1, RNG.random(N)), "it is the duration in "),
     ],
 )
 def test_a_likely_copy_is_kept_with_a_warning(values, reason):
@@ -89,6 +93,18 @@ def test_other_columns_are_not_suspected(values):
     finding = found(values)
     assert finding.use == "numerical"
     assert not finding.warnings
+
+
+def test_whole_numbers_that_are_the_duration_by_chance_are_not_suspected():
+    years = Outcome(np.ceil(DURATION / 10), EVENT, (1, 2))
+    (finding,) = plan_columns(open_table({"a": RNG.integers(1, 3, N)}), years).findings
+    assert (finding.use, finding.warnings) == ("numerical", ())
+
+
+def test_levels_of_which_only_few_rows_are_alike_are_not_suspected():
+    many = [f"B{k % 100}" for k in range(N)]
+    (finding,) = plan_columns(open_table({"a": many}), OUTCOME).findings
+    assert (finding.use, finding.role) == ("categorical", "")
 
 
 def test_a_handful_of_subjects_proves_nothing():
