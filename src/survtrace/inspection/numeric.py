@@ -16,6 +16,7 @@ from survtrace.inspection.finding import Finding, covariate_of
 from survtrace.inspection.texts import (
     N_IDENTIFIER,
     is_named_like_a_code,
+    is_named_like_a_date,
     is_named_like_a_key,
     is_named_like_an_identifier,
 )
@@ -31,6 +32,7 @@ KEY = (
     "named like an identifier, but used as a number: if it names patients with several rows, "
     f"{SEVERAL_ROWS}. If it names places, name it as categorical"
 )
+FEW_DAYS = 3_000  # fewer than from the origin of any program to most dates; more than any year
 KEY_BESIDE_ID = (
     "named like an identifier, but used as a number: if it names patients, leave it out; if it "
     "names places, name it as categorical"
@@ -74,6 +76,8 @@ def inspect_numbers(series: nw.Series[Any], entry: Entry, missing: tuple[str, ..
     role, reason = "", ""
     if not finding.by_user and _are_days(values):
         role, reason = "date", "dates written as numbers, such as 20190304"
+    elif not finding.by_user and is_named_like_a_date(series.name) and _count_from_afar(values):
+        role, reason = "date", "dates by its name, written as numbers such as Excel's 43831"
     elif not finding.by_user:
         role, reason = "identifier", _why_identifier(series.name, values, len(everything))
     if reason:
@@ -121,6 +125,11 @@ def _are_days(values: NDArray[np.float64]) -> bool:
     month, day = values // 100 % 100, values % 100
     right = (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
     return bool(right.all() and are_whole(values))
+
+
+def _count_from_afar(values: NDArray[np.float64]) -> bool:
+    """Check whether numbers may count days, or seconds, from 1900, 1960 or the like; no years."""
+    return len(values) > 1 and bool(np.median(np.abs(values)) > FEW_DAYS)
 
 
 def are_whole(values: NDArray[np.float64]) -> bool:

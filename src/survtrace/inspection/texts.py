@@ -32,7 +32,11 @@ _DATE = re.compile(
     rf"){_TIME}",
     re.IGNORECASE,
 )
-_JOINED_ID = r"(?:u?subj|subject|patient|pat|pt|site|study|case|hosp|hospital|cent(?:er|re)|inv)id"
+_JOINED_ID = (
+    r"(?:(?:u?subj|subject|patient|pat|pt|person|enrol|enroll|sample|site|study|case|hosp|hospital|"
+    r"cent(?:er|re)|inv)id|[efi]id|seqn|pseudonym|pubcsnum|"
+    r"(?:subj|subject|patient|pat|pt|person|study|case|id|lfd)(?:no|nr|num))"
+)
 _NAMED_ID = re.compile(
     rf"(?:^|[^a-z])(?:{_JOINED_ID}|id|ids|nr|no|num|number|mrn|ssn|pid|uid|guid|uuid|key|index|row|rownames|"
     r"unnamed|record|patient|patients|subject|case|fall|fallnummer|patientennummer|"
@@ -49,6 +53,10 @@ _NAMED_KEY = re.compile(
 )
 _NAMED_CODE = re.compile(
     r"(?:^|[^a-z])(?:\w*code|zip|plz|postleitzahl|icd\d*|ops)(?:[^a-z]|$)", re.I
+)
+_NAMED_DATE = re.compile(
+    r"(?:(?:.*[^a-z])?(?<!to )(?:\w*date|\w*datum|dob|dod|fecha)|(?:date|datum|fecha)[^a-z].*)",
+    re.IGNORECASE,
 )
 _NAMED_PERSON = re.compile(
     r"(?:^|[^a-z])(?:name|names|\w*surname|\w*forename|firstname|lastname|fullname|nachname|vorname|"
@@ -110,6 +118,18 @@ def is_named_like_a_person(name: str) -> bool:
     [True, True, False]
     """
     return _NAMED_PERSON.search(_spaced(name)) is not None
+
+
+def is_named_like_a_date(name: str) -> bool:
+    """Check whether a column is named like dates.
+
+    Examples
+    --------
+    >>> names = ("birth_date", "DateOfDeath", "Aufnahmedatum", "dose_to_date", "days")
+    >>> [is_named_like_a_date(name) for name in names]
+    [True, True, True, False, False]
+    """
+    return _NAMED_DATE.fullmatch(_spaced(name).strip()) is not None
 
 
 def is_named_like_a_code(name: str) -> bool:
