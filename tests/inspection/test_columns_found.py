@@ -212,6 +212,9 @@ def test_an_identifier_is_used_if_asked_for_by_name(kind):
         (with_marks(RNG.integers(40, 120, N), -99), "-99 (1 row)"),
         (with_marks(RNG.normal(37.0, 0.5, N), -9), "-9 (1 row)"),
         (with_marks(RNG.integers(0, 2, N), 9), "9 (1 row)"),
+        (with_marks(RNG.integers(0, 3, N), -3), "-3 (1 row)"),
+        (with_marks(RNG.integers(0, 9, N), -1, -1), "-1 (2 rows)"),
+        (with_marks(RNG.integers(40, 70, N), -1), "-1 (1 row)"),
     ],
 )
 def test_a_number_that_may_mean_missing_is_pointed_out_but_kept(values, code):
@@ -224,7 +227,16 @@ def test_a_number_that_may_mean_missing_is_pointed_out_but_kept(values, code):
     assert not told.warnings
 
 
-@pytest.mark.parametrize("values", [RNG.integers(0, 100, N), RNG.integers(1, 10, N), NUMBERS])
+@pytest.mark.parametrize(
+    "values",
+    [
+        RNG.integers(0, 100, N),
+        RNG.integers(1, 10, N),
+        NUMBERS,
+        RNG.integers(-2, 3, N),
+        with_marks(RNG.normal(12, 4, N).clip(0).round(), -1, -3),
+    ],
+)
 def test_numbers_within_the_others_are_not_suspected(values):
     assert not found(values).warnings
 

@@ -33,6 +33,8 @@ KEY = (
     f"{SEVERAL_ROWS}. If it names places, name it as categorical"
 )
 FEW_DAYS = 3_000  # fewer than from the origin of any program to most dates; more than any year
+# Codes below 0 are few and small, and beside them that share of numbers is 0 or 1.
+MOST_CODES, LARGEST_CODE, NEAR_ZERO = 3, 30, 0.15
 KEY_BESIDE_ID = (
     "named like an identifier, but used as a number: if it names patients, leave it out; if it "
     "names places, name it as categorical"
@@ -166,4 +168,28 @@ def find_sentinels(values: NDArray[np.float64]) -> dict[str, int]:
                 break
         else:
             break
-    return found
+    return found | _codes_below_zero(values)
+
+
+def _codes_below_zero(values: NDArray[np.float64]) -> dict[str, int]:
+    """Count numbers such as -1 and -3 that may be codes beside counts, or choices, from 0 on.
+
+    A score from -2 to 2 has all numbers between, and none that is much larger; of a measurement
+    whose tail reaches below 0 few are near 0.
+
+    Examples
+    --------
+    >>> _codes_below_zero(np.array([-3.0, 0, 1, 2, -1, -3])), _codes_below_zero(np.arange(-2.0, 3))
+    ({'-3': 2, '-1': 1}, {})
+    """
+    below, others = values[values < 0], values[values >= 0]
+    if not len(below) or len(others) < 2 or not are_whole(values):
+        return {}
+    codes, counts = np.unique(below, return_counts=True)
+    lowest = -codes[0]
+    if len(codes) > MOST_CODES or lowest > LARGEST_CODE:
+        return {}
+    apart = len(codes) < lowest or others.max() >= 5 * lowest
+    if not apart or ((others <= 1).mean() < NEAR_ZERO and others.min() < 10 * lowest):
+        return {}
+    return {f"{code:g}": int(n) for code, n in zip(codes, counts, strict=True)}
