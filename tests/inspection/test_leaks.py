@@ -74,6 +74,16 @@ def test_subjects_of_several_rows_are_pointed_out_where_the_outcome_does_not_nam
         assert "each row counts" not in finding.reason
 
 
+def test_what_names_others_than_the_patients_is_no_patient_in_several_rows():
+    columns = {"person_id": RNG.permutation(10**6)[:N], "provider_id": RNG.integers(0, 250, N)}
+    *_, provider = plan_columns(open_table(columns), OUTCOME).findings
+    assert (provider.use, provider.role) == ("left out", "identifier")
+    assert "each row counts" not in provider.reason
+    columns["provider_id"] = RNG.integers(0, 30, N)
+    *_, provider = plan_columns(open_table(columns), OUTCOME).findings
+    assert "each row counts" not in provider.warnings[0]
+
+
 def test_a_leak_that_was_asked_for_by_name_is_used_with_a_warning():
     finding = found(DURATION * 2, columns={"a": {"kind": "numerical"}})
     assert finding.use == "numerical"

@@ -51,6 +51,11 @@ _NAMED_KEY = re.compile(
     r"fall[^a-z]*(?:nr|nummer)",
     re.IGNORECASE,
 )
+_NAMED_PATIENT = re.compile(
+    r"(?:.*[^a-z])?(?:u?subj|subject|patient|pat|pt|person|participant|enroll?)"
+    r"[^a-z]*(?:id|nr|no|num|number|nummer|key)|patient|subject|participant|person|id|mrn|pid|eid",
+    re.IGNORECASE,
+)
 _NAMED_CODE = re.compile(
     r"(?:^|[^a-z])(?:\w*code|zip|plz|postleitzahl|icd\d*|ops)(?:[^a-z]|$)", re.I
 )
@@ -102,6 +107,17 @@ def is_named_like_a_key(name: str) -> bool:
     [True, True, True, False]
     """
     return _NAMED_KEY.fullmatch(_spaced(name).strip()) is not None
+
+
+def is_named_like_a_patient(name: str) -> bool:
+    """Check whether a column is named like what tells patients from each other, and nothing else.
+
+    Examples
+    --------
+    >>> [is_named_like_a_patient(name) for name in ("Patient ID", "USUBJID", "site_id", "pt")]
+    [True, True, False, False]
+    """
+    return _NAMED_PATIENT.fullmatch(_spaced(name).strip()) is not None
 
 
 def _spaced(name: str) -> str:
