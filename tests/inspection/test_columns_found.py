@@ -241,6 +241,16 @@ def test_numbers_within_the_others_are_not_suspected(values):
     assert not found(values).warnings
 
 
+def test_measurements_in_two_units_are_pointed_out_and_zeros_beside_them_are_not():
+    haemoglobin = RNG.normal(13.5, 1.5, N).round(1)
+    mixed = np.where(np.arange(N) % 3, haemoglobin, haemoglobin * 10)
+    assert "perhaps in two units" in found(mixed).warnings[0]
+    assert not found(np.where(np.arange(N) % 3, haemoglobin, 0)).warnings
+    assert not found(np.where(np.arange(N) % 3, haemoglobin, 135)).warnings
+    assert not found(np.where(np.arange(N) % 3, haemoglobin, -haemoglobin * 10)).warnings
+    assert found(mixed, columns={"a": {"kind": "numerical"}}).warnings == ()
+
+
 def test_spellings_of_one_level_are_merged_and_said():
     finding = found(["Male", "male ", "MALE", "Male", "female", "Female"] * 20)
     assert finding.covariate.levels == ("Male", "female")

@@ -33,6 +33,8 @@ KEY = (
     f"{SEVERAL_ROWS}. If it names places, name it as categorical"
 )
 FEW_DAYS = 3_000  # fewer than from the origin of any program to most dates; more than any year
+# Rows to judge groups by, at least and at most, and the distinct numbers that each must have.
+N_GROUPED, SAMPLE, N_DISTINCT = 100, 5_000, 10
 # Codes below 0 are few and small, and beside them that share of numbers is 0 or 1.
 MOST_CODES, LARGEST_CODE, NEAR_ZERO = 3, 30, 0.15
 KEY_BESIDE_ID = (
@@ -95,6 +97,8 @@ def inspect_numbers(series: nw.Series[Any], entry: Entry, missing: tuple[str, ..
         warnings.append("numbers that seem to be codes: if so, name it as categorical")
     elif is_whole and is_named_like_a_key(finding.name) and values.max() - values.min() > 1:
         warnings.append(KEY)
+    if not finding.by_user and (seen := two_groups(values)):
+        warnings.append(seen)
     return replace(finding, warnings=tuple(warnings), sentinels=find_sentinels(values))
 
 
@@ -138,6 +142,31 @@ def are_whole(values: NDArray[np.float64]) -> bool:
     """Check whether all numbers are whole, the first hundred before the others."""
     return bool(
         (values[:100] == np.floor(values[:100])).all() and (values == np.floor(values)).all()
+    )
+
+
+def two_groups(values: NDArray[np.float64]) -> str:
+    """Say that measurements lie in two groups, as those in two units do; "" if they do not.
+
+    Examples
+    --------
+    >>> two_groups(np.append(np.linspace(9, 18, 60), np.linspace(90, 180, 80)))
+    'in two groups far apart, 9 to 18 in 43 % and 90 to 180 in 57 % of rows: perhaps in two units'
+    >>> two_groups(np.linspace(9, 180, 140))
+    ''
+    """
+    some = np.sort(values[:SAMPLE][values[:SAMPLE] != 0])
+    if len(some) < N_GROUPED or some[0] < 0:
+        return ""
+    upper = int(np.argmax(some[1:] / some[:-1])) + 1
+    groups, share = (some[:upper], some[upper:]), upper / len(some)
+    far = some[upper] > 2 * some[upper - 1] and 0.05 < share < 0.95
+    if not far or min(len(np.unique(group)) for group in groups) < N_DISTINCT:
+        return ""
+    low, high = (f"{group[0]:g} to {group[-1]:g}" for group in groups)
+    return (
+        f"in two groups far apart, {low} in {100 * share:.0f} % and {high} in "
+        f"{100 * (1 - share):.0f} % of rows: perhaps in two units"
     )
 
 
