@@ -281,6 +281,7 @@ def test_levels_of_the_dictionary_are_the_only_ones():
         ["m", "f"] * 60,
         ["years", "yrs", "jahre"] * 40,
         ["pack-years", "cigars"] * 60,
+        ["done", "not done"] * 60,
     ],
 )
 def test_codes_and_categories_stay_as_they_are(values):

@@ -46,6 +46,7 @@ def test_a_copy_of_the_outcome_is_left_out(values, reason):
     [
         (np.where(RNG.random(N) < 0.03, EVENT == 0, EVENT > 0).astype(int), "almost exactly"),
         (DURATION**1.5 + RNG.normal(0, 0.05, N), "ordered as the duration is"),
+        (np.where(DURATION > 6, RNG.normal(size=N), np.nan), "followed for less than 6"),
         (DURATION * np.where(RNG.random(N) < 0.5, 1, RNG.random(N)), "it is the duration in "),
     ],
 )
@@ -103,6 +104,14 @@ def test_other_columns_are_not_suspected(values):
     finding = found(values)
     assert finding.use == "numerical"
     assert not finding.warnings
+
+
+def test_values_that_are_rare_or_known_of_some_who_left_early_are_not_suspected():
+    for present in (RNG.random(N) < 0.02, (DURATION > 6) | (np.arange(N) == DURATION.argmin())):
+        assert not found(np.where(present, RNG.normal(size=N), np.nan)).warnings
+    late = Outcome(DURATION + 5, EVENT, (1, 2), entry=np.full(N, 5.0))
+    values = np.where(DURATION > 6, RNG.normal(size=N), np.nan)
+    assert not plan_columns(open_table({"a": values}), late).findings[0].warnings
 
 
 def test_whole_numbers_that_are_the_duration_by_chance_are_not_suspected():

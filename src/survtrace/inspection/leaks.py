@@ -44,6 +44,7 @@ def find_leak(column: NDArray[np.float64] | Levels, outcome: Outcome) -> Leak | 
     present = column.codes >= 0 if isinstance(column, Levels) else ~np.isnan(column)
     return (
         _of_missingness(present, outcome)
+        or _of_late_values(present, outcome)
         or _of_levels(column, present, outcome)
         or (None if isinstance(column, Levels) else _of_duration(column, present, outcome))
     )
@@ -66,6 +67,17 @@ def _of_missingness(present: NDArray[np.bool_], outcome: Outcome) -> Leak | None
     if agreement >= 0.95 and abs(np.corrcoef(present, had_event)[0, 1]) >= 0.9:
         return Leak("known or not almost as the event happened or not", certain=False)
     return None
+
+
+def _of_late_values(present: NDArray[np.bool_], outcome: Outcome) -> Leak | None:
+    """Check whether a value is missing for all who left early: it was taken at a later visit."""
+    if outcome.entry is not None or present.all() or not present.any():
+        return None
+    first = outcome.duration[present].min()
+    n_early = int((outcome.duration < first).sum())
+    if n_early < N_CASES or -n_early * np.log1p(-present.mean()) <= UNLIKELY:
+        return None
+    return Leak(f"missing for all {n_early:,} subjects followed for less than {first:g}", False)
 
 
 def _of_levels(
