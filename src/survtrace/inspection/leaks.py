@@ -15,6 +15,7 @@ from survtrace.tables.outcome.outcome import Outcome
 N_ENOUGH = 30  # subjects
 N_CASES = 10  # with and without the event
 MOST_LEVELS = 20
+N_POOLED = 100  # subjects to judge by one level of many
 SHARE_EQUAL = 0.1  # of the rows in which a column is the duration
 SAMPLE = 5_000
 UNLIKELY = -np.log(1e-6)
@@ -85,7 +86,8 @@ def _of_levels(
 ) -> Leak | None:
     """Check whether levels (few numbers are levels, too) predict who had an event."""
     # The first of several rows of a subject, at time 0, has no event: there a 0 says nothing.
-    codes = _level_codes(column, present, pool=not outcome.is_start_stop)
+    pool = len(outcome) >= N_POOLED and not outcome.is_start_stop
+    codes = _level_codes(column, present, pool=pool)
     if codes is None:
         return None
     n_codes = len(outcome.causes) + 1

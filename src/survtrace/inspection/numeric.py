@@ -208,11 +208,12 @@ def _codes_below_zero(values: NDArray[np.float64]) -> dict[str, int]:
 
     Examples
     --------
-    >>> _codes_below_zero(np.array([-3.0, 0, 1, 2, -1, -3])), _codes_below_zero(np.arange(-2.0, 3))
-    ({'-3': 2, '-1': 1}, {})
+    >>> counts, score = np.array([-3.0, 0, 1, 2, -1, -3]), np.arange(-2.0, 3)
+    >>> _codes_below_zero(np.tile(counts, 20)), _codes_below_zero(np.tile(score, 20))
+    ({'-3': 40, '-1': 20}, {})
     """
     below, others = values[values < 0], values[values >= 0]
-    if not len(below) or len(others) < 2 or not are_whole(values):
+    if not len(below) or not len(others) or len(values) < N_GROUPED or not are_whole(values):
         return {}
     codes, counts = np.unique(below, return_counts=True)
     lowest = -codes[0]
