@@ -87,6 +87,26 @@ def test_without_events_there_is_nothing_to_score(fitted_three, three_causes):
         evaluate(fitted_three, X, y.assign(event=0))
 
 
+@pytest.mark.parametrize("factor", [30.0, 1 / 30])
+def test_durations_in_another_unit_are_asked_about(fitted_three, three_causes, factor):
+    X, y = three_causes
+    y = y.assign(duration=y["duration"] * factor)
+    with pytest.warns(DataWarning) as said:
+        evaluate(fitted_three, X, y, horizons=[y["duration"].median()], n_resamples=2)
+    words = "\n".join(str(each.message) for each in said)
+    assert ("events lie beyond the time grid" in words) == (factor > 1)
+    assert ("times the events that the model expects" in words) == (factor < 1)
+    assert "Are durations in the same unit" in words
+
+
+def test_no_events_by_an_early_horizon_are_no_sign_of_another_unit(fitted_three, three_causes):
+    X, y = three_causes
+    few = y.assign(event=y["event"].where(y["duration"] > 0.05, 0))
+    with pytest.warns(DataWarning) as said:
+        evaluate(fitted_three, X, few, horizons=[0.05], n_resamples=2)
+    assert "same unit" not in "".join(str(each.message) for each in said)
+
+
 def test_the_estimator_knows_who_is_censored(three_causes, tiny):
     X, y = three_causes
     words = y.assign(event=y["event"].map({0: "well", 1: "a", 2: "b", 3: "c"}))

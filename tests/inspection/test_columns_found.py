@@ -52,6 +52,11 @@ def comma(values):
         ("a", [f"{d}.{m}.2020" for d in range(1, 11) for m in range(1, 13)], "date"),
         ("a", ["2020-01-31", "31/12/19", "5 Mar 2021", "2020-01-31 12:30"] * 30, "date"),
         ("a", [20190100 + day % 28 + 1 for day in range(N)], "date"),
+        ("birth_date", RNG.integers(12_000, 25_000, N), "date"),
+        ("date of admission", RNG.uniform(41_000, 43_500, N).round(4), "date"),
+        ("BirthDate", RNG.integers(-9_000, -1_000, N), "date"),
+        ("eid", RNG.permutation(5_000_000)[:N], "identifier"),
+        ("PATNO", RNG.permutation(5_000_000)[:N], "identifier"),
         ("a", [f"seen in clinic on day {i}, no new complaints" for i in range(N)], "text"),
         (
             "a",
@@ -116,11 +121,16 @@ def test_a_few_words_among_numbers_are_missing_and_named():
     assert finding.covariate.missing == ("haemolysed",)
 
 
+SHARES = [f"{k}%" if k % 2 else f"0.{k}" for k in range(40, 70)] * 4
+
+
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
         (["1,234", "5,678"] * 60, "'1,234' can be 1.234 or 1234"),
         (["90 mg/dl", "5 mmol/l"] * 60, "different units"),
+        (["months", "years"] * 60, "its texts are units ('months' in 60, 'years' in 60)"),
+        (SHARES, "without one, which lie apart: those without mostly from 0.4 to 0.68"),
         ([*NUMBERS[:80].astype(str), *(f"word {i}" for i in range(40))], "numbers in 80 rows"),
         (pd.date_range("2020-01-01", periods=N), "holds dates or times"),
     ],
@@ -145,9 +155,19 @@ MIXED = [*NUMBERS[:80].astype(str), *(f"word {i}" for i in range(40))]
         (["1.155", "386"] * 60, {}, ["decimal", "categorical", "ignore"], "--decimal"),
         (MIXED, {}, ["numerical", "categorical", "ignore"], "--missing TEXT for each text that"),
         (["90 mg/dl", "5 mmol/l"] * 60, {}, ["categorical", "ignore"], "--drop 'a'"),
+        (["months", "years"] * 60, {}, ["categorical", "ignore"], "--drop 'a'"),
+        (SHARES, {}, ["numerical", "categorical", "ignore"], "--use 'a' (if all are in one unit)"),
         (["f", "m"] * 60, {"levels": ["f"]}, ["levels", "ignore"], "--drop 'a'"),
     ],
-    ids=["decimals", "thousands", "numbers and texts", "units", "levels"],
+    ids=[
+        "decimals",
+        "thousands",
+        "numbers and texts",
+        "units",
+        "names of units",
+        "shares",
+        "levels",
+    ],
 )
 def test_every_way_out_that_is_named_settles_the_question(values, known, fields, options):
     plan = plan_columns(open_table({"a": values, "age": NUMBERS}), columns={"a": known})
@@ -192,6 +212,9 @@ def test_an_identifier_is_used_if_asked_for_by_name(kind):
         (with_marks(RNG.integers(40, 120, N), -99), "-99 (1 row)"),
         (with_marks(RNG.normal(37.0, 0.5, N), -9), "-9 (1 row)"),
         (with_marks(RNG.integers(0, 2, N), 9), "9 (1 row)"),
+        (with_marks(RNG.integers(0, 3, N), -3), "-3 (1 row)"),
+        (with_marks(RNG.integers(0, 9, N), -1, -1), "-1 (2 rows)"),
+        (with_marks(RNG.integers(40, 70, N), -1), "-1 (1 row)"),
     ],
 )
 def test_a_number_that_may_mean_missing_is_pointed_out_but_kept(values, code):
@@ -204,9 +227,28 @@ def test_a_number_that_may_mean_missing_is_pointed_out_but_kept(values, code):
     assert not told.warnings
 
 
-@pytest.mark.parametrize("values", [RNG.integers(0, 100, N), RNG.integers(1, 10, N), NUMBERS])
+@pytest.mark.parametrize(
+    "values",
+    [
+        RNG.integers(0, 100, N),
+        RNG.integers(1, 10, N),
+        NUMBERS,
+        RNG.integers(-2, 3, N),
+        with_marks(RNG.normal(12, 4, N).clip(0).round(), -1, -3),
+    ],
+)
 def test_numbers_within_the_others_are_not_suspected(values):
     assert not found(values).warnings
+
+
+def test_measurements_in_two_units_are_pointed_out_and_zeros_beside_them_are_not():
+    haemoglobin = RNG.normal(13.5, 1.5, N).round(1)
+    mixed = np.where(np.arange(N) % 3, haemoglobin, haemoglobin * 10)
+    assert "perhaps in two units" in found(mixed).warnings[0]
+    assert not found(np.where(np.arange(N) % 3, haemoglobin, 0)).warnings
+    assert not found(np.where(np.arange(N) % 3, haemoglobin, 135)).warnings
+    assert not found(np.where(np.arange(N) % 3, haemoglobin, -haemoglobin * 10)).warnings
+    assert found(mixed, columns={"a": {"kind": "numerical"}}).warnings == ()
 
 
 def test_spellings_of_one_level_are_merged_and_said():
@@ -236,6 +278,10 @@ def test_levels_of_the_dictionary_are_the_only_ones():
         ["0", "1", "2", "3 or more"] * 30,
         ["+", "-"] * 60,
         ["++", "+", "\u2013"] * 40,
+        ["m", "f"] * 60,
+        ["years", "yrs", "jahre"] * 40,
+        ["pack-years", "cigars"] * 60,
+        ["done", "not done"] * 60,
     ],
 )
 def test_codes_and_categories_stay_as_they_are(values):
@@ -260,6 +306,15 @@ def test_numbers_that_may_name_patients_do_not_deny_the_ids_of_the_outcome():
     (finding,) = plan_columns(open_table({"site_id": number}), rows).findings
     assert "if it names patients, leave it out; if it names places" in finding.warnings[0]
     assert "each row counts as a patient of its own" not in str(finding)
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [("date", 1930, 2010), ("dose to date", 4_000, 9_000), ("days", 12_000, 25_000)],
+)
+def test_years_and_numbers_that_no_name_calls_dates_are_used_without_a_remark(name, low, high):
+    finding = found(RNG.integers(low, high, N), name)
+    assert (finding.use, finding.warnings) == ("numerical", ())
 
 
 @pytest.mark.parametrize("name", ["patient_age", "number of nodes", "covid", "falls", "a"])

@@ -30,6 +30,9 @@ def found(values, **settings):
         (np.where(EVENT > 0, "C61", ""), "known only for subjects with an event"),
         (np.where(EVENT > 0, DURATION + 60, np.nan), "known only for subjects with an event"),
         (np.where(EVENT == 0, 1.5 * RNG.random(N), np.nan), "only for subjects without an event"),
+        (np.where(EVENT == 0, 0.0, RNG.random(N)), "whether there was an event"),
+        (np.where(EVENT == 0, "Z00", [f"C{k % 90}" for k in range(N)]), "there was an event"),
+        (np.where(EVENT == 1, [f"C{k % 90}" for k in range(N)], "none"), "had the event 1"),
     ],
 )
 def test_a_copy_of_the_outcome_is_left_out(values, reason):
@@ -43,6 +46,8 @@ def test_a_copy_of_the_outcome_is_left_out(values, reason):
     [
         (np.where(RNG.random(N) < 0.03, EVENT == 0, EVENT > 0).astype(int), "almost exactly"),
         (DURATION**1.5 + RNG.normal(0, 0.05, N), "ordered as the duration is"),
+        (np.where(DURATION > 6, RNG.normal(size=N), np.nan), "followed for less than 6"),
+        (DURATION * np.where(RNG.random(N) < 0.5, 1, RNG.random(N)), "it is the duration in "),
     ],
 )
 def test_a_likely_copy_is_kept_with_a_warning(values, reason):
@@ -70,6 +75,16 @@ def test_subjects_of_several_rows_are_pointed_out_where_the_outcome_does_not_nam
         assert "each row counts" not in finding.reason
 
 
+def test_what_names_others_than_the_patients_is_no_patient_in_several_rows():
+    columns = {"person_id": RNG.permutation(10**6)[:N], "provider_id": RNG.integers(0, 250, N)}
+    *_, provider = plan_columns(open_table(columns), OUTCOME).findings
+    assert (provider.use, provider.role) == ("left out", "identifier")
+    assert "each row counts" not in provider.reason
+    columns["provider_id"] = RNG.integers(0, 30, N)
+    *_, provider = plan_columns(open_table(columns), OUTCOME).findings
+    assert "each row counts" not in provider.warnings[0]
+
+
 def test_a_leak_that_was_asked_for_by_name_is_used_with_a_warning():
     finding = found(DURATION * 2, columns={"a": {"kind": "numerical"}})
     assert finding.use == "numerical"
@@ -89,6 +104,26 @@ def test_other_columns_are_not_suspected(values):
     finding = found(values)
     assert finding.use == "numerical"
     assert not finding.warnings
+
+
+def test_values_that_are_rare_or_known_of_some_who_left_early_are_not_suspected():
+    for present in (RNG.random(N) < 0.02, (DURATION > 6) | (np.arange(N) == DURATION.argmin())):
+        assert not found(np.where(present, RNG.normal(size=N), np.nan)).warnings
+    late = Outcome(DURATION + 5, EVENT, (1, 2), entry=np.full(N, 5.0))
+    values = np.where(DURATION > 6, RNG.normal(size=N), np.nan)
+    assert not plan_columns(open_table({"a": values}), late).findings[0].warnings
+
+
+def test_whole_numbers_that_are_the_duration_by_chance_are_not_suspected():
+    years = Outcome(np.ceil(DURATION / 10), EVENT, (1, 2))
+    (finding,) = plan_columns(open_table({"a": RNG.integers(1, 3, N)}), years).findings
+    assert (finding.use, finding.warnings) == ("numerical", ())
+
+
+def test_levels_of_which_only_few_rows_are_alike_are_not_suspected():
+    many = [f"B{k % 100}" for k in range(N)]
+    (finding,) = plan_columns(open_table({"a": many}), OUTCOME).findings
+    assert (finding.use, finding.role) == ("categorical", "")
 
 
 def test_a_handful_of_subjects_proves_nothing():

@@ -230,9 +230,10 @@ def test_an_outcome_with_entry_is_asked_about_at_two_landmarks(elsewhere):
     assert all(each.times[-1] + each.after <= 6.0 for each in ask(late, end=6.0))
 
 
-def test_a_cause_that_is_absent_is_fine_and_one_that_is_new_is_refused(est, elsewhere):
+def test_a_cause_that_is_absent_is_told_and_one_that_is_new_is_refused(est, elsewhere):
     X, y = elsewhere
-    est.update(X, y.assign(event=y["event"].replace(2, 0)), how="slope", n_folds=2)
+    with pytest.warns(DataWarning, match=r"nobody has the event 2, .* coded as in the fit"):
+        est.update(X, y.assign(event=y["event"].replace(2, 0)), how="slope", n_folds=2)
     assert est.updates_[0]["events"]["2"] == 0
     assert incidence(est, X)[:, 1].max() < 0.2
     with pytest.raises(DataError, match="3"):

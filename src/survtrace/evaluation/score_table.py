@@ -27,9 +27,11 @@ from survtrace.metrics import (
 )
 from survtrace.metrics.censoring import Ties, of_same_kind, read_weights
 from survtrace.metrics.inputs import read_subjects, read_times
+from survtrace.metrics.observed_expected import warn_of_strange_ratio
 from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.landmarks import after_landmark, read_landmarks
 from survtrace.tables.outcome.outcome import Outcome, require_same_subjects
+from survtrace.tables.outcome.outcome_warnings import ENOUGH_EVENTS, warn_of_late_events
 from survtrace.tables.outcome.pairing import read_scored
 
 Floats = NDArray[np.float64]
@@ -114,6 +116,7 @@ def evaluate(
     X, outcome = read_scored(est, X, y)
     if hasattr(est, "card_"):  # a baseline's does not say whom it learned from
         warn_of_learned_rows(est, outcome)
+        warn_of_late_events(outcome, est.time_grid_[-1])
     drawn = {"n_resamples": n_resamples, "random_state": random_state}
     if landmarks is not None:
         trained = None if y_train is None else _training_outcome(est, y_train)
@@ -130,9 +133,11 @@ def evaluate(
     times = np.concatenate([chosen, grid])
     incidence = est.predict_cumulative_incidence(X, times)
     require_same_subjects(len(incidence), outcome)
-    return score_table(
+    scored = score_table(
         score_rows(outcome, incidence, times, est.causes_, chosen, grid, weights, **drawn)
     )
+    _warn_of_strange_level(scored, len(outcome))
+    return scored
 
 
 def score_table(rows: Sequence[Row]) -> pd.DataFrame:
@@ -253,6 +258,14 @@ def score_rows(
             score = integrated_brier_score(outcome, curves, grid, ties=ties, **weights)
             rows.append(_row(cause, "IBS", None, score))
     return rows
+
+
+def _warn_of_strange_level(scores: pd.DataFrame, n: int) -> None:
+    """Warn where events of all causes by the last horizon are far from those predicted."""
+    last = scores[scores["horizon"] == scores["horizon"].max()]
+    sums = last.groupby("score")["value"].sum()
+    if n * max(sums["observed"], sums["predicted"]) >= ENOUGH_EVENTS and sums["predicted"] > 0:
+        warn_of_strange_ratio(float(sums["observed"] / sums["predicted"]))
 
 
 def default_horizons(outcome: Outcome) -> Floats:

@@ -31,6 +31,7 @@ from survtrace.metrics.observed_expected import warn_of_strange_ratio
 from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.landmarks import after_landmark, read_landmarks
 from survtrace.tables.outcome.outcome import Outcome, require_same_subjects
+from survtrace.tables.outcome.outcome_warnings import warn_of_late_events
 from survtrace.tables.outcome.pairing import read_scored
 
 Floats = NDArray[np.float64]
@@ -172,6 +173,7 @@ def validate(
     X, outcome = read_scored(est, X, y)
     if hasattr(est, "card_"):  # a baseline's does not say whom it learned from
         warn_of_learned_rows(est, outcome)
+        warn_of_late_events(outcome, est.time_grid_[-1])
     table = open_table(X)
     require_same_subjects(len(table), outcome)
     groups = read_groups(table, by, centre, cuts)

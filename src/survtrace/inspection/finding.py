@@ -47,9 +47,9 @@ class Finding:
         return ", ".join([*shown, *(["..."] if len(self.markers) > most else [])])
 
     def sentinels_in_words(self, *, in_command: bool) -> list[str]:
-        """Format what numbers far from all others may mean, and the way to declare it."""
+        """Format what numbers unlike all others may mean, and the way to declare it."""
         return [
-            f"{code} ({rows(n)}) lies far from all others: if it means 'not known', "
+            f"{code} ({rows(n)}) {_unlike(code)}: if it means 'not known', "
             + (
                 f"say --missing {code}"
                 if in_command
@@ -57,6 +57,10 @@ class Finding:
             )
             for code, n in self.sentinels.items()
         ]
+
+
+def _unlike(code: str) -> str:
+    return "is below 0" if -30 <= float(code) < 0 else "lies far from all others"
 
 
 def covariate_of(name: str, kind: Kind, entry: Entry, **written: Any) -> Covariate:

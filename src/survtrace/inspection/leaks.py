@@ -15,6 +15,8 @@ from survtrace.tables.outcome.outcome import Outcome
 N_ENOUGH = 30  # subjects
 N_CASES = 10  # with and without the event
 MOST_LEVELS = 20
+N_POOLED = 100  # subjects to judge by one level of many
+SHARE_EQUAL = 0.1  # of the rows in which a column is the duration
 SAMPLE = 5_000
 UNLIKELY = -np.log(1e-6)
 ROUNDING = 1e-9  # of a correlation
@@ -43,6 +45,7 @@ def find_leak(column: NDArray[np.float64] | Levels, outcome: Outcome) -> Leak | 
     present = column.codes >= 0 if isinstance(column, Levels) else ~np.isnan(column)
     return (
         _of_missingness(present, outcome)
+        or _of_late_values(present, outcome)
         or _of_levels(column, present, outcome)
         or (None if isinstance(column, Levels) else _of_duration(column, present, outcome))
     )
@@ -67,11 +70,24 @@ def _of_missingness(present: NDArray[np.bool_], outcome: Outcome) -> Leak | None
     return None
 
 
+def _of_late_values(present: NDArray[np.bool_], outcome: Outcome) -> Leak | None:
+    """Check whether a value is missing for all who left early: it was taken at a later visit."""
+    if outcome.entry is not None or present.all() or not present.any():
+        return None
+    first = outcome.duration[present].min()
+    n_early = int((outcome.duration < first).sum())
+    if n_early < N_CASES or -n_early * np.log1p(-present.mean()) <= UNLIKELY:
+        return None
+    return Leak(f"missing for all {n_early:,} subjects followed for less than {first:g}", False)
+
+
 def _of_levels(
     column: NDArray[np.float64] | Levels, present: NDArray[np.bool_], outcome: Outcome
 ) -> Leak | None:
     """Check whether levels (few numbers are levels, too) predict who had an event."""
-    codes = _level_codes(column, present)
+    # The first of several rows of a subject, at time 0, has no event: there a 0 says nothing.
+    pool = len(outcome) >= N_POOLED and not outcome.is_start_stop
+    codes = _level_codes(column, present, pool=pool)
     if codes is None:
         return None
     n_codes = len(outcome.causes) + 1
@@ -106,20 +122,39 @@ def _of_levels(
 
 
 def _level_codes(
-    column: NDArray[np.float64] | Levels, present: NDArray[np.bool_]
+    column: NDArray[np.float64] | Levels, present: NDArray[np.bool_], *, pool: bool
 ) -> NDArray[np.int64] | None:
-    """Code each subject's level, missing as one more; None for a column with many."""
+    """Code each subject's level, missing as one more; None for many, unless rare ones ``pool``."""
     if isinstance(column, Levels):
-        return column.codes + 1 if len(column.text) <= MOST_LEVELS else None
-    some = column[:SAMPLE]
-    if len(np.unique(some[~np.isnan(some)])) > MOST_LEVELS:  # cheaper than of all rows
-        return None
+        if len(column.text) <= MOST_LEVELS:
+            return column.codes + 1
+        numbers = column.codes.astype(np.float64)
+        return _frequent_codes(numbers, numbers[present]) if pool else None
+    some = column[:SAMPLE][present[:SAMPLE]]
+    if len(np.unique(some)) > MOST_LEVELS:  # cheaper than of all rows
+        return _frequent_codes(column, some) if pool else None
     distinct, codes = np.unique(column[present], return_inverse=True)
     if len(distinct) > MOST_LEVELS:
         return None
     all_codes = np.zeros(len(column), dtype=np.int64)
     all_codes[present] = codes + 1
     return all_codes
+
+
+def _frequent_codes(
+    column: NDArray[np.float64], some: NDArray[np.float64]
+) -> NDArray[np.int64] | None:
+    """Code what is frequent among some of the values, and all else as 0; None if nothing is.
+
+    It may be what stands where nothing happened: 0 days to death, beside many numbers of days.
+    """
+    distinct, counts = np.unique(some, return_counts=True)
+    order = np.argsort(-counts, kind="stable")[: MOST_LEVELS - 1]
+    frequent = np.sort(distinct[order[counts[order] >= N_CASES]])
+    if not len(frequent):
+        return None
+    place = np.searchsorted(frequent, column).clip(max=len(frequent) - 1)
+    return np.where(column == frequent[place], place + 1, 0)
 
 
 def _of_duration(
@@ -139,7 +174,22 @@ def _of_duration(
             leak = _copy(values[rows], times, name)
             if leak is not None:
                 return leak
-    return None
+    return _repeats(values[rows], duration)
+
+
+def _repeats(values: NDArray[np.float64], duration: NDArray[np.float64]) -> Leak | None:
+    """Check whether values are the duration in many rows, as the time to a relapse often is.
+
+    By chance they are in as many rows as where each stands beside the duration of another row.
+    """
+    n_equal = int((values == duration).sum())
+    if n_equal < max(N_CASES, SHARE_EQUAL * len(values)):
+        return None
+    half = len(values) // 2
+    by_chance = max(int((np.roll(values, k) == duration).sum()) for k in (1, half))
+    if n_equal < 3 * by_chance + N_CASES:
+        return None
+    return Leak(f"it is the duration in {n_equal:,} of {len(values):,} rows", certain=False)
 
 
 def _origins(outcome: Outcome) -> Iterator[tuple[NDArray[np.float64], str]]:

@@ -16,6 +16,7 @@ from survtrace.inspection.finding import Finding, covariate_of
 from survtrace.inspection.texts import (
     N_IDENTIFIER,
     is_named_like_a_code,
+    is_named_like_a_date,
     is_named_like_a_key,
     is_named_like_an_identifier,
 )
@@ -31,6 +32,11 @@ KEY = (
     "named like an identifier, but used as a number: if it names patients with several rows, "
     f"{SEVERAL_ROWS}. If it names places, name it as categorical"
 )
+FEW_DAYS = 3_000  # fewer than from the origin of any program to most dates; more than any year
+# Rows to judge groups by, at least and at most, and the distinct numbers that each must have.
+N_GROUPED, SAMPLE, N_DISTINCT = 100, 5_000, 10
+# Codes below 0 are few and small, and beside them that share of numbers is 0 or 1.
+MOST_CODES, LARGEST_CODE, NEAR_ZERO = 3, 30, 0.15
 KEY_BESIDE_ID = (
     "named like an identifier, but used as a number: if it names patients, leave it out; if it "
     "names places, name it as categorical"
@@ -74,6 +80,8 @@ def inspect_numbers(series: nw.Series[Any], entry: Entry, missing: tuple[str, ..
     role, reason = "", ""
     if not finding.by_user and _are_days(values):
         role, reason = "date", "dates written as numbers, such as 20190304"
+    elif not finding.by_user and is_named_like_a_date(series.name) and _count_from_afar(values):
+        role, reason = "date", "dates by its name, written as numbers such as Excel's 43831"
     elif not finding.by_user:
         role, reason = "identifier", _why_identifier(series.name, values, len(everything))
     if reason:
@@ -89,6 +97,8 @@ def inspect_numbers(series: nw.Series[Any], entry: Entry, missing: tuple[str, ..
         warnings.append("numbers that seem to be codes: if so, name it as categorical")
     elif is_whole and is_named_like_a_key(finding.name) and values.max() - values.min() > 1:
         warnings.append(KEY)
+    if not finding.by_user and (seen := two_groups(values)):
+        warnings.append(seen)
     return replace(finding, warnings=tuple(warnings), sentinels=find_sentinels(values))
 
 
@@ -123,10 +133,40 @@ def _are_days(values: NDArray[np.float64]) -> bool:
     return bool(right.all() and are_whole(values))
 
 
+def _count_from_afar(values: NDArray[np.float64]) -> bool:
+    """Check whether numbers may count days, or seconds, from 1900, 1960 or the like; no years."""
+    return len(values) > 1 and bool(np.median(np.abs(values)) > FEW_DAYS)
+
+
 def are_whole(values: NDArray[np.float64]) -> bool:
     """Check whether all numbers are whole, the first hundred before the others."""
     return bool(
         (values[:100] == np.floor(values[:100])).all() and (values == np.floor(values)).all()
+    )
+
+
+def two_groups(values: NDArray[np.float64]) -> str:
+    """Say that measurements lie in two groups, as those in two units do; "" if they do not.
+
+    Examples
+    --------
+    >>> two_groups(np.append(np.linspace(9, 18, 60), np.linspace(90, 180, 80)))
+    'in two groups far apart, 9 to 18 in 43 % and 90 to 180 in 57 % of rows: perhaps in two units'
+    >>> two_groups(np.linspace(9, 180, 140))
+    ''
+    """
+    some = np.sort(values[:SAMPLE][values[:SAMPLE] != 0])
+    if len(some) < N_GROUPED or some[0] < 0:
+        return ""
+    upper = int(np.argmax(some[1:] / some[:-1])) + 1
+    groups, share = (some[:upper], some[upper:]), upper / len(some)
+    far = some[upper] > 2 * some[upper - 1] and 0.05 < share < 0.95
+    if not far or min(len(np.unique(group)) for group in groups) < N_DISTINCT:
+        return ""
+    low, high = (f"{group[0]:g} to {group[-1]:g}" for group in groups)
+    return (
+        f"in two groups far apart, {low} in {100 * share:.0f} % and {high} in "
+        f"{100 * (1 - share):.0f} % of rows: perhaps in two units"
     )
 
 
@@ -157,4 +197,29 @@ def find_sentinels(values: NDArray[np.float64]) -> dict[str, int]:
                 break
         else:
             break
-    return found
+    return found | _codes_below_zero(values)
+
+
+def _codes_below_zero(values: NDArray[np.float64]) -> dict[str, int]:
+    """Count numbers such as -1 and -3 that may be codes beside counts, or choices, from 0 on.
+
+    A score from -2 to 2 has all numbers between, and none that is much larger; of a measurement
+    whose tail reaches below 0 few are near 0.
+
+    Examples
+    --------
+    >>> counts, score = np.array([-3.0, 0, 1, 2, -1, -3]), np.arange(-2.0, 3)
+    >>> _codes_below_zero(np.tile(counts, 20)), _codes_below_zero(np.tile(score, 20))
+    ({'-3': 40, '-1': 20}, {})
+    """
+    below, others = values[values < 0], values[values >= 0]
+    if not len(below) or not len(others) or len(values) < N_GROUPED or not are_whole(values):
+        return {}
+    codes, counts = np.unique(below, return_counts=True)
+    lowest = -codes[0]
+    if len(codes) > MOST_CODES or lowest > LARGEST_CODE:
+        return {}
+    apart = len(codes) < lowest or others.max() >= 5 * lowest
+    if not apart or ((others <= 1).mean() < NEAR_ZERO and others.min() < 10 * lowest):
+        return {}
+    return {f"{code:g}": int(n) for code, n in zip(codes, counts, strict=True)}

@@ -16,7 +16,7 @@ from survtrace.inspection.entry_columns import find_entry
 from survtrace.inspection.finding import Finding
 from survtrace.inspection.leaks import find_leak
 from survtrace.inspection.numeric import KEY, KEY_BESIDE_ID, SEVERAL_ROWS
-from survtrace.inspection.texts import is_named_like_a_key
+from survtrace.inspection.texts import is_named_like_a_key, is_named_like_a_patient
 from survtrace.tables.covariates.columns import plain_columns, read_column
 from survtrace.tables.covariates.covariate import Covariate, are_positions
 from survtrace.tables.covariates.covariates import infer_covariates, names_of
@@ -207,8 +207,8 @@ def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Find
     except DataError:  # raised again where the values are encoded
         return found
     if found.covariate is None:
-        return _left_out_against(found, column, outcome)
-    if outcome.id is not None and KEY in found.warnings:
+        return _left_out_against(found, column, table, outcome)
+    if KEY in found.warnings and (outcome.id is not None or _names_patients(table, found.name)):
         others = [warning for warning in found.warnings if warning != KEY]
         found = replace(found, warnings=(*others, KEY_BESIDE_ID))
     asked = not found.by_user and outcome.entry is None and not isinstance(column, Levels)
@@ -233,14 +233,23 @@ def _against(found: Finding, table: nw.DataFrame[Any], outcome: Outcome) -> Find
     return replace(found, warnings=(*found.warnings, warning))
 
 
-def _left_out_against(found: Finding, levels: Levels, outcome: Outcome) -> Finding:
+def _left_out_against(
+    found: Finding, levels: Levels, table: nw.DataFrame[Any], outcome: Outcome
+) -> Finding:
     leak = find_leak(levels, outcome)
     if leak is not None and leak.certain:
         return replace(found, reason=f"{found.reason}; {leak.reason}")
     names_subjects = found.role == "identifier" and is_named_like_a_key(found.name)
-    if names_subjects and outcome.id is None and len(levels.text) < (levels.codes >= 0).sum():
+    repeats = len(levels.text) < (levels.codes >= 0).sum()
+    if names_subjects and outcome.id is None and repeats and not _names_patients(table, found.name):
         return replace(found, reason=f"{found.reason}; {SEVERAL_ROWS}")
     return found
+
+
+def _names_patients(table: nw.DataFrame[Any], name: str) -> bool:
+    """Check whether another column than this one names the patients, one row each."""
+    others = (other for other in table.columns if other != name and is_named_like_a_patient(other))
+    return any(not table[other].is_duplicated().any() for other in others)
 
 
 def _idle(table: nw.DataFrame[Any], covariate: Covariate, seen: dict[bytes, str]) -> str:

@@ -32,7 +32,11 @@ _DATE = re.compile(
     rf"){_TIME}",
     re.IGNORECASE,
 )
-_JOINED_ID = r"(?:u?subj|subject|patient|pat|pt|site|study|case|hosp|hospital|cent(?:er|re)|inv)id"
+_JOINED_ID = (
+    r"(?:(?:u?subj|subject|patient|pat|pt|person|enrol|enroll|sample|site|study|case|hosp|hospital|"
+    r"cent(?:er|re)|inv)id|[efi]id|seqn|pseudonym|pubcsnum|"
+    r"(?:subj|subject|patient|pat|pt|person|study|case|id|lfd)(?:no|nr|num))"
+)
 _NAMED_ID = re.compile(
     rf"(?:^|[^a-z])(?:{_JOINED_ID}|id|ids|nr|no|num|number|mrn|ssn|pid|uid|guid|uuid|key|index|row|rownames|"
     r"unnamed|record|patient|patients|subject|case|fall|fallnummer|patientennummer|"
@@ -47,8 +51,17 @@ _NAMED_KEY = re.compile(
     r"fall[^a-z]*(?:nr|nummer)",
     re.IGNORECASE,
 )
+_NAMED_PATIENT = re.compile(
+    r"(?:.*[^a-z])?(?:u?subj|subject|patient|pat|pt|person|participant|enroll?)"
+    r"[^a-z]*(?:id|nr|no|num|number|nummer|key)|patient|subject|participant|person|id|mrn|pid|eid",
+    re.IGNORECASE,
+)
 _NAMED_CODE = re.compile(
     r"(?:^|[^a-z])(?:\w*code|zip|plz|postleitzahl|icd\d*|ops)(?:[^a-z]|$)", re.I
+)
+_NAMED_DATE = re.compile(
+    r"(?:(?:.*[^a-z])?(?<!to )(?:\w*date|\w*datum|dob|dod|fecha)|(?:date|datum|fecha)[^a-z].*)",
+    re.IGNORECASE,
 )
 _NAMED_PERSON = re.compile(
     r"(?:^|[^a-z])(?:name|names|\w*surname|\w*forename|firstname|lastname|fullname|nachname|vorname|"
@@ -96,6 +109,17 @@ def is_named_like_a_key(name: str) -> bool:
     return _NAMED_KEY.fullmatch(_spaced(name).strip()) is not None
 
 
+def is_named_like_a_patient(name: str) -> bool:
+    """Check whether a column is named like what tells patients from each other, and nothing else.
+
+    Examples
+    --------
+    >>> [is_named_like_a_patient(name) for name in ("Patient ID", "USUBJID", "site_id", "pt")]
+    [True, True, False, False]
+    """
+    return _NAMED_PATIENT.fullmatch(_spaced(name).strip()) is not None
+
+
 def _spaced(name: str) -> str:
     """Put blanks between the words of a name: "PatientNr" becomes "Patient Nr"."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).replace("_", " ")
@@ -110,6 +134,18 @@ def is_named_like_a_person(name: str) -> bool:
     [True, True, False]
     """
     return _NAMED_PERSON.search(_spaced(name)) is not None
+
+
+def is_named_like_a_date(name: str) -> bool:
+    """Check whether a column is named like dates.
+
+    Examples
+    --------
+    >>> names = ("birth_date", "DateOfDeath", "Aufnahmedatum", "dose_to_date", "days")
+    >>> [is_named_like_a_date(name) for name in names]
+    [True, True, True, False, False]
+    """
+    return _NAMED_DATE.fullmatch(_spaced(name).strip()) is not None
 
 
 def is_named_like_a_code(name: str) -> bool:

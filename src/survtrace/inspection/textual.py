@@ -31,7 +31,7 @@ from survtrace.tables.covariates.text_numbers import (
     parted_thousands,
     two_readings,
 )
-from survtrace.tables.covariates.units import same_unit
+from survtrace.tables.covariates.units import are_units, same_unit
 from survtrace.tables.files.formats import DECIMALS
 
 N_CODES = 20  # whole numbers in text, if not more distinct ones, are codes
@@ -48,8 +48,13 @@ BY_KIND = Words(
 BY_LEAVING_OUT = Words(
     '"kind": "ignore", or "categorical"', in_command="--drop COLUMN or --categorical COLUMN"
 )
+BY_UNIT = Words(
+    '"kind": "numerical" (if all are in one unit), "categorical" or "ignore"',
+    in_command="--use COLUMN (if all are in one unit), --categorical COLUMN or --drop COLUMN",
+)
 BY_LEVELS = Words('"levels": all of them, or "kind": "ignore"', in_command="--drop COLUMN")
 SIGNS = ("-", "--", "---", "\u2013", "\u2014")
+N_APART, TIMES_APART = 10, 5  # rows, and ratio of medians, of numbers with a unit and without
 MOST_UNREADABLE = 10  # distinct texts among numbers that are taken for missing
 
 
@@ -87,6 +92,16 @@ def inspect_texts(
             if found is not None:
                 return found
     if not kind and not entry.levels:
+        if are_units(texts.text):
+            reason = (
+                f"its texts are units ({_counted(texts)}), so another column seems to have numbers "
+                "in different units: convert these, then leave this column out"
+            )
+            when = f"once all numbers are in one unit, to leave {series.name!r} out"
+            return replace(
+                _ask_for_one_unit(finding, reason),
+                answers=(Answer(when, ("--drop", series.name)),),
+            )
         if are_sentences(texts.text, texts.counts):
             reason = f"free text: {len(texts.text)} distinct texts of several words"
             return _without_values(finding, "text", reason)
@@ -161,12 +176,15 @@ def _of_numbers_in_text(
             units[unit] += n
     if len({same_unit(unit) or unit for unit in units}) > 1:
         seen = ", ".join(f"{unit!r} in {n}" for unit, n in units.items())
+        return _ask_for_one_unit(finding, f"numbers in different units ({seen} rows): convert them")
+    if not kind and (seen := _apart_without_unit(texts, read)):
         return replace(
-            finding,
-            use="question",
-            reason=f"numbers in different units ({seen} rows): convert them",
-            answers=(answer_to_drop(finding.name),),
-            settled_by=BY_LEAVING_OUT,
+            _ask_for_one_unit(finding, f"{seen}: convert them to one unit"),
+            answers=(
+                Answer("if all are in one unit", ("--use", finding.name)),
+                answer_to_drop(finding.name),
+            ),
+            settled_by=BY_UNIT,
         )
     read_as_missing = texts.count_of(unreadable)
     markers = {**texts.markers, **read_as_missing}
@@ -199,6 +217,40 @@ def _of_numbers_in_text(
         sentinels=find_sentinels(every),
         covariate=covariate,
     )
+
+
+def _apart_without_unit(texts: Texts, read: DistinctNumbers) -> str:
+    """Say that numbers with a unit lie apart from those without, as "45 %" and 0.45; "" if not."""
+    has_unit = np.array([text in read.units for text in texts.text])
+    both = []
+    for some in (has_unit & ~read.unreadable, ~has_unit & ~read.unreadable):
+        values = np.repeat(read.numbers[some], texts.counts[some])
+        if len(values) < N_APART:
+            return ""
+        both.append(np.quantile(values, [0.05, 0.5, 0.95]))
+    (low, middle, high), (other_low, other_middle, other_high) = sorted(both, key=lambda q: q[1])
+    if high >= other_low or abs(other_middle) < TIMES_APART * abs(middle):
+        return ""
+    example = next(text for text in texts.text if text in read.units)
+    without = (low, high) if both[0][1] > both[1][1] else (other_low, other_high)
+    return (
+        f"numbers with a unit (such as {example!r}) and without one, which lie apart: those "
+        f"without mostly from {without[0]:g} to {without[1]:g}"
+    )
+
+
+def _ask_for_one_unit(finding: Finding, reason: str) -> Finding:
+    return replace(
+        finding,
+        use="question",
+        reason=reason,
+        answers=(answer_to_drop(finding.name),),
+        settled_by=BY_LEAVING_OUT,
+    )
+
+
+def _counted(texts: Texts) -> str:
+    return ", ".join(f"{t!r} in {n}" for t, n in zip(texts.text, texts.counts, strict=True))
 
 
 def _ask_for_decimals(finding: Finding, example: str) -> Finding:

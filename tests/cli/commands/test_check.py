@@ -150,6 +150,17 @@ def test_rows_of_one_subject_are_counted_and_kept_together(survtrace, tmp_path):
     assert "--id" not in survtrace("check", tmp_path / "t.csv", *outcome, "--use", "patient id").out
 
 
+def test_the_patient_is_the_subject_and_not_who_treats_several(survtrace, tmp_path):
+    n = 90
+    numbers = {"provider_id": [100 + row % 60 for row in range(n)], "person_id": range(n)}
+    table = pd.DataFrame({**numbers, "age": [40 + row % 37 for row in range(n)]})
+    table = table.assign(months=np.linspace(1, 9, n), died=[0, 1] * (n // 2))
+    table.to_csv(tmp_path / "t.csv", index=False)
+    out = survtrace("check", tmp_path / "t.csv", "--duration", "months", "--event", "died").out
+    assert "--id person_id" in out
+    assert "repeat a provider_id" not in out
+
+
 def test_a_number_that_is_a_value_elsewhere_is_not_missing_everywhere(survtrace, tmp_path):
     n = 60
     table = pd.DataFrame(

@@ -32,6 +32,30 @@ def test_split_divides_a_table_and_keeps_its_text(survtrace, table, tmp_path):
     np.testing.assert_allclose(shares.iloc[:, 1] / shares.sum(axis=1), 0.25, atol=0.06)
 
 
+@pytest.mark.filterwarnings("default::survtrace.errors.DataWarning")
+def test_a_patient_on_both_sides_is_told_where_no_option_names_the_patients(
+    survtrace, table, tmp_path, small
+):
+    twice, options = tmp_path / "twice.csv", ("--out-train", tmp_path / "a.csv")
+    options += ("--out-test", tmp_path / "b.csv", "--force")
+    frame = pd.read_csv(table).assign(patient_id=lambda rows: [f"P{k // 2}" for k in rows.index])
+    frame.to_csv(twice, index=False)
+    words = "rows that are set aside have a patient_id that occurs among the others, too"
+    for command in (
+        ("split", twice, *options),
+        ("fit", twice, *OUTCOME, "--hold-out", "0.25", *small, "--out", tmp_path / "m", "--force"),
+    ):
+        ended = survtrace(*command)
+        assert words in " ".join(ended.err.split())
+        assert "--id patient_id" in ended.err
+        assert ended.code == 0
+        ended = survtrace(*command, "--id", "patient_id")
+        assert words not in " ".join(ended.err.split())
+    assert words not in survtrace("-q", "split", twice, *options).err
+    frame.assign(patient_id=frame.index).to_csv(twice, index=False)
+    assert words not in " ".join(survtrace("split", twice, *options).err.split())
+
+
 def test_split_says_its_sizes_as_json(survtrace, table, tmp_path):
     options = ("--out-train", tmp_path / "a.csv", "--out-test", tmp_path / "b.csv")
     ended = survtrace("-q", "split", table, *options, "--fraction", "0.5", "--json")

@@ -53,7 +53,13 @@ def test_of_events_that_are_lists_the_first_is_named():
         checked_labels(events, None, 5)
 
 
-@pytest.mark.parametrize("bad", [-1, 1.5, float("inf")])
+def test_who_is_minus_one_may_be_censored_and_is_not_to_be_dropped():
+    words = r"2 of 5 are not \(first: row 0, -1\)\. Write 0 for those who are censored"
+    with pytest.raises(DataError, match=words):
+        checked_labels(np.array([-1, 1, 1, -1, 1]), None, 0)
+
+
+@pytest.mark.parametrize("bad", [1.5, float("inf")])
 def test_numbers_that_are_no_labels_can_only_be_dropped_or_corrected(bad):
     events = np.array([0, "a", bad, 1, bad], dtype=object)
     with pytest.raises(

@@ -9,7 +9,9 @@ from survtrace.tables.outcome.outcome_warnings import (
     informative,
     warn_if_complete,
     warn_of_entry,
+    warn_of_late_events,
     warn_of_origin,
+    warn_of_other_events,
     warn_of_other_unit,
     warn_of_unknown_durations,
 )
@@ -147,3 +149,33 @@ def test_durations_from_0_few_subjects_and_ages_with_entry_are_taken_without_a_r
     warn_of_origin(followed(*np.linspace(2004, 2019, 29)))
     warn_of_origin(followed(*np.linspace(45, 88, 40), entry=np.full(40, 40.0)))
     warn_of_origin(followed())
+
+
+def coded(*event):
+    return Outcome(np.arange(1.0, len(event) + 1), np.array(event), (1, 2))
+
+
+def test_that_nobody_is_censored_is_told_where_many_were_in_the_fit():
+    words = "nobody is censored: all 40 subjects have an event; of the 100 learned from 50 had none"
+    with pytest.warns(DataWarning, match=words):
+        warn_of_other_events(coded(*[1, 2] * 20), {"1": 30, "2": 20}, 50)
+    warn_of_other_events(coded(*[1, 2] * 20), {"1": 60, "2": 40}, 0)
+    warn_of_other_events(coded(*[1, 2] * 20), {"1": 60, "2": 35}, 5)
+    warn_of_other_events(coded(*[1, 2] * 5), {"1": 30, "2": 20}, 50)
+
+
+def test_a_cause_that_nobody_has_is_told_where_it_was_frequent_in_the_fit():
+    words = r"nobody has the event 2, which was 40 of the 100 events .*; 30 subjects have another"
+    with pytest.warns(DataWarning, match=words):
+        warn_of_other_events(coded(*[1] * 30, 0), {"1": 60, "2": 40}, 50)
+    warn_of_other_events(coded(*[1] * 30, 0), {"1": 95, "2": 5}, 50)
+    warn_of_other_events(coded(*[1] * 9, 0), {"1": 60, "2": 40}, 50)
+    warn_of_other_events(coded(*[0] * 30), {"1": 60, "2": 40}, 50)
+
+
+def test_events_are_told_that_mostly_lie_beyond_the_time_grid():
+    with pytest.warns(DataWarning, match=r"20 of 39 events lie beyond .* ends at 19\. Are dur"):
+        warn_of_late_events(followed(*range(1, 40)), 19.0)
+    warn_of_late_events(followed(*range(1, 40)), 20.0)
+    warn_of_late_events(followed(*range(1, 10)), 0.5)
+    warn_of_late_events(followed(*range(1, 40), event=0), 19.0)

@@ -15,7 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from survtrace.cli import screen
-from survtrace.cli.commands.suggest import as_arguments, ask_about_rows
+from survtrace.cli.commands.suggest import (
+    as_arguments,
+    ask_about_rows,
+    warn_of_divided_subjects,
+)
 from survtrace.cli.options import (
     REQUIRED,
     About,
@@ -207,6 +211,7 @@ def _rows_on_disk(
 def _rows_in_memory(
     table: Path, columns: OutcomeColumns, how: TableOptions, hold_out: float | None, seed: int
 ) -> Rows:
+    from survtrace.inspection.texts import is_named_like_a_patient
     from survtrace.tables.files.formats import read_table, require_columns
     from survtrace.tables.files.splitting import draw_held_out, require_splittable
     from survtrace.tables.outcome.outcome import read_outcome
@@ -231,6 +236,9 @@ def _rows_in_memory(
         labels=[None if label != label else str(label) for label in frame[columns.event]],
         subjects=frame[how.ids[0]].tolist() if how.ids else None,
     )
+    if not how.ids:
+        likely = [each for each in frame.columns if is_named_like_a_patient(str(each))]
+        warn_of_divided_subjects({name: frame[name].tolist() for name in likely}, held_out)
     return Rows(table, X[~held_out], y[~held_out], held_out, how.reading)
 
 

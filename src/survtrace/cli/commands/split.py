@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from survtrace.cli import screen
+from survtrace.cli.commands.suggest import warn_of_divided_subjects
 from survtrace.cli.options import Force, Json, Quiet, Table, TableOptions, reads_table
 from survtrace.cli.outputs import require_free
 from survtrace.errors import SettingError
@@ -42,6 +43,8 @@ def split(
     Both files have the format of the table (CSV for Excel); rows keep their order and their text,
     character by character.
     """
+    from survtrace.inspection.texts import is_named_like_a_patient
+    from survtrace.tables.files.chunks import column_names
     from survtrace.tables.files.splitting import (
         copy_rows,
         draw_held_out,
@@ -55,6 +58,12 @@ def split(
     require_free(out_train, force=force, inputs=[table], option="--out-train")
     require_free(out_test, force=force, inputs=[table], option="--out-test")
     names = [name for name in (event, subject) if name is not None]
+    likely = []
+    if subject is None:
+        likely = [
+            each for each in column_names(table, how.reading) if is_named_like_a_patient(each)
+        ]
+    names += likely
     n_rows, columns = read_verbatim(table, list(dict.fromkeys(names)), how.reading)
     held_out = draw_held_out(
         n_rows,
@@ -63,6 +72,8 @@ def split(
         labels=None if event is None else columns[event],
         subjects=None if subject is None else columns[subject],
     )
+    with screen.hushed(quiet):
+        warn_of_divided_subjects({name: columns[name] for name in likely}, held_out)
     copy_rows(table, {out_train: ~held_out, out_test: held_out}, how.reading)
     n_test = int(held_out.sum())
     if json:

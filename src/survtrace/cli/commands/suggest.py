@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from itertools import pairwise
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from survtrace.cli.options import TableOptions
-from survtrace.errors import Answer, DataError
+from survtrace.errors import Answer, DataError, DataWarning, warn
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -24,12 +24,17 @@ if TYPE_CHECKING:
     from survtrace.inspection import Plan
     from survtrace.tables.outcome.outcome import Outcome
 
+MOST_ROWS = 50  # of a subject on average, in a column that names subjects rather than places
 TIME_UNITS = ("days", "weeks", "months", "years")
 
 
 def subject_column(frame: pd.DataFrame, plan: Plan, ids: Sequence[str] | None) -> str | None:
     """Choose the column that names the subject: --id, or the likeliest identifier found."""
-    from survtrace.inspection.texts import is_named_like_a_person, is_named_like_an_identifier
+    from survtrace.inspection.texts import (
+        is_named_like_a_patient,
+        is_named_like_a_person,
+        is_named_like_an_identifier,
+    )
 
     if ids:
         return ids[0]
@@ -42,9 +47,40 @@ def subject_column(frame: pd.DataFrame, plan: Plan, ids: Sequence[str] | None) -
     ]
     return max(
         found,
-        key=lambda name: (frame[name].duplicated().any(), is_named_like_an_identifier(name)),
+        key=lambda name: (
+            is_named_like_a_patient(name),
+            frame[name].duplicated().any(),
+            is_named_like_an_identifier(name),
+        ),
         default=None,
     )
+
+
+def warn_of_divided_subjects(
+    columns: Mapping[str, Sequence[Any]], held_out: NDArray[np.bool_]
+) -> None:
+    """Warn if a column that seems to name the subjects has the same one on both sides of a split.
+
+    Examples
+    --------
+    >>> from survtrace.errors import keep_warnings
+    >>> with keep_warnings() as kept:
+    ...     warn_of_divided_subjects({"patient": [7, 8, 7, 9]}, np.array([0, 0, 1, 1]) == 1)
+    >>> str(kept[0][0]).partition(".")[0]
+    '1 of 2 rows that are set aside have a patient that occurs among the others, too'
+    """
+    from survtrace.tables.covariates.distinct_values import factorise_array
+
+    for name, values in columns.items():
+        codes, distinct = factorise_array(np.array([*values, None], dtype=object)[:-1])
+        both = np.isin(codes[held_out], codes[~held_out]) & (codes[held_out] >= 0)
+        if both.any() and MOST_ROWS * len(distinct) >= len(codes):
+            warn(
+                f"{both.sum():,} of {held_out.sum():,} rows that are set aside have a {name} that "
+                f"occurs among the others, too. If it names the subjects, say --id {name}: each "
+                "is then on one side, and none is both learned from and evaluated on.",
+                DataWarning,
+            )
 
 
 def repeated_rows(

@@ -16,7 +16,7 @@ MARKERS = (
     *("inconnu", "nc", "n.c.", "desconocido", "sconosciuto", "onbekend", "ok\u00e4nt", "ukjent"),
 )
 # Of a categorical column, these are levels.
-LEVELS = ("none", "nil", "x", "*", "/", "nd", "ni", "nc")
+LEVELS = ("none", "nil", "x", "*", "/", "nd", "ni", "nc", "not done")
 _CODES = (9, 99, 999, 9999, 99999, 999999, 88, 888, 8888, 77, 777, 7777, 99.9, 999.9, 9.99, 99.99)
 # Numbers that often mean "not known", where they lie far from all others.
 SENTINELS: tuple[float, ...] = (*_CODES, *(-code for code in _CODES))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 SPACES = " \t\u00a0\u2007\u2009\u202f"
 _UNIT_TEXTS = """
@@ -62,3 +63,15 @@ def same_unit(text: str) -> str:
     """
     unit = plain_unit(text) or ""
     return _ONE_NAME.get(unit, unit if unit in UNITS else "")
+
+
+def are_units(texts: Iterable[str]) -> bool:
+    """Check whether texts are units, and not all the same: then numbers beside them are mixed.
+
+    Examples
+    --------
+    >>> are_units(["Years", "months"]), are_units(["yrs", "years"]), are_units(["years", "male"])
+    (True, False, False)
+    """
+    names = {same_unit(text) for text in texts}
+    return len(names) > 1 and "" not in names

@@ -88,6 +88,26 @@ def read_chunks(
             yield from _text_chunks(path, list(columns), [*verbatim, *text], n_rows, reading)
 
 
+def column_names(path: str | Path, reading: Reading | None = None) -> list[str]:
+    r"""Return the names of the columns of a table; of a text file only its first lines are read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "t.csv").write_text("id,age\n007,61\n")
+    ...     column_names(Path(folder, "t.csv"))
+    ['id', 'age']
+    """
+    path, reading = require_table(path), reading or Reading()
+    with readable(path):
+        if is_parquet(path) or path.suffix == ".feather":
+            return list(arrow_schema(path).names)
+        if path.suffix in EXCEL:
+            return list(read_sheet(path, reading).columns)
+        return list(find_format(path, reading).names)
+
+
 @contextmanager
 def warnings_of_rows(first: int, n_rows: int, seen: set[str]) -> Iterator[None]:
     """Warn of each kind of thing once, not in every chunk; name the rows of an error.

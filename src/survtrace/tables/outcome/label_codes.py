@@ -77,6 +77,9 @@ def _refuse_invalid(codes: NDArray[Any], raw: list[Any], labels: list[Any], firs
         return
     seen = _seen(bad, [raw[code] for code in codes], first_row)
     if not missing.any():
+        code = min((label for label in labels if isinstance(label, int)), default=0)
+        if code < 0:
+            raise DataError(f"{seen} Write 0 for those who are censored; correct or drop others.")
         raise DataError(f"{seen} Drop or correct these subjects.")
     usual = [str(label) for label in labels if label is not None and is_usual(label)]
     named = [EMPTY, *usual]  # what is named means censored, and nothing else does

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +13,7 @@ from survtrace.tables.outcome.subject_rows import find_gaps
 
 ENOUGH_SUBJECTS = 30  # to find it strange that nobody leaves in the first half of the follow-up
 STRANGE_RATIO, ENOUGH_EVENTS = 5.0, 10  # rates of events so far apart are rather two units of time
+UNLIKELY = 1e-6  # as a chance: then events are rather coded otherwise
 UNKNOWN_DURATIONS = (99, 888, 999, 8888, 9999, 88888, 99999, 999999)
 
 
@@ -37,6 +40,45 @@ def warn_if_complete(outcome: Outcome) -> None:
         warn(
             f"nobody is censored: all {len(outcome)} subjects have an event. If that is wrong, "
             "mark those without one by 0.",
+            DataWarning,
+        )
+
+
+def warn_of_other_events(outcome: Outcome, n_learned: Mapping[str, int], n_censored: int) -> None:
+    """Warn of a scored outcome that seems to code events otherwise than the fit did.
+
+    R's 1 for censored and 2 for dead are two causes to a model that has causes 1 and 2, and all
+    deaths coded as 1 are one of its causes. ``n_learned`` and ``n_censored`` count the subjects
+    learned from: those with an event, by the text of its cause, and the others.
+    """
+    n_events, n_subjects = sum(outcome.n_events.values()), outcome.n_subjects
+    all_learned = sum(n_learned.values())
+    n_fitted = all_learned + n_censored
+    if n_events == n_subjects and n_fitted and (1 - n_censored / n_fitted) ** n_events < UNLIKELY:
+        warn(
+            f"nobody is censored: all {n_subjects} subjects have an event; of the {n_fitted} "
+            f"learned from {n_censored} had none. If that is wrong, mark those without one by 0.",
+            DataWarning,
+        )
+    for cause in (cause for cause, n in outcome.n_events.items() if n == 0):
+        n = n_learned.get(str(cause), 0)
+        if all_learned and (1 - n / all_learned) ** n_events < UNLIKELY:
+            warn(
+                f"nobody has the event {cause!r}, which was {n} of the {all_learned} events "
+                f"learned from; {n_events} subjects have another one. Are events coded as in the "
+                "fit?",
+                DataWarning,
+            )
+
+
+def warn_of_late_events(outcome: Outcome, end: float) -> None:
+    """Warn that most events come after the end of the time grid, rather in another unit of time."""
+    events = outcome.duration[outcome.event > 0]
+    n_late = int((events > end).sum())
+    if n_late >= ENOUGH_EVENTS and 2 * n_late > len(events):
+        warn(
+            f"{n_late} of {len(events)} events lie beyond the time grid of the model, which ends "
+            f"at {end:g}. Are durations in the same unit?",
             DataWarning,
         )
 

@@ -12,6 +12,7 @@ from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.outcome.alignment import align_rows
 from survtrace.tables.outcome.censoring_labels import ask_about_cause
 from survtrace.tables.outcome.outcome import Outcome, read_outcome
+from survtrace.tables.outcome.outcome_warnings import warn_of_other_events
 from survtrace.tables.outcome.roles import names_columns, read_roles
 
 
@@ -66,6 +67,9 @@ def read_scored(est: Any, X: Any, y: Any) -> tuple[Any, Outcome]:
             "birth, pass entry.",
             DataWarning,
         )
+    card = getattr(est, "card_", None)  # which a baseline lacks
+    if card and "n_events" in card:
+        warn_of_other_events(outcome, card["n_events"], card.get("n_censored", 0))
     return given.X, outcome
 
 
