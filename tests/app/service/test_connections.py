@@ -122,12 +122,15 @@ def test_trailers_and_extensions_of_chunks_without_end_are_refused(
     serve_app, fitted_one, token, more, before
 ):
     head = b"POST /predict HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"
-    with serve_app(create_app(fitted_one, token=token)) as url, suppress(ConnectionError):
-        with socket.create_connection((urlsplit(url).hostname, urlsplit(url).port)) as line:
-            line.sendall(head + before)
-            for _ in range(200):  # more than lies in buffers on the way
-                line.sendall(more * (100_000 // len(more)))
-            pytest.fail("all of it was read")
+    with (
+        serve_app(create_app(fitted_one, token=token)) as url,
+        suppress(ConnectionError),
+        socket.create_connection((urlsplit(url).hostname, urlsplit(url).port)) as line,
+    ):
+        line.sendall(head + before)
+        for _ in range(200):  # more than lies in buffers on the way
+            line.sendall(more * (100_000 // len(more)))
+        pytest.fail("all of it was read")
 
 
 def test_a_short_trailer_is_passed_over(address):
