@@ -122,6 +122,15 @@ def test_a_path_has_the_same_answers(learned, tmp_path):
     np.testing.assert_array_equal(in_memory, in_chunks)
 
 
+def test_a_level_next_to_1_has_an_interval(learned):
+    est, X = learned
+    ends = [est.predict_interval(X, [5.0], level=level) for level in (0.999, np.nextafter(1, 0))]
+    (low, high), (lowest, highest) = ends
+    assert (lowest <= low).all()
+    assert (high <= highest).all()
+    assert (highest <= 1).all()
+
+
 def test_no_interval_is_wider_than_one_of_a_higher_level():
     scale = IntervalScale([[0.1]], [1.0], [0.5, 0.95, 0.99], [[0.7, 1.9, 1.9]])
     levels = np.linspace(0.01, 0.999, 200)

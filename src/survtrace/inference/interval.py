@@ -12,6 +12,7 @@ the same whatever other times are asked.
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from statistics import NormalDist
@@ -89,7 +90,7 @@ class IntervalScale:
         At most those of the next level learned: no interval is wider than one of a higher level.
         """
         known, ratios = self._known_and_ratios
-        wanted = NormalDist().inv_cdf((1 + float(level)) / 2)
+        wanted = _deviations_of_normal(level)
         found = np.array([wanted * np.interp(wanted, known, ratio) for ratio in ratios])
         following = known.searchsorted(wanted)
         if following == len(known):
@@ -102,8 +103,14 @@ class IntervalScale:
 
     @cached_property
     def _known_and_ratios(self) -> tuple[Array, Array]:
-        known = np.array([NormalDist().inv_cdf((1 + each) / 2) for each in self.levels])
+        known = np.array([_deviations_of_normal(each) for each in self.levels])
         return known, np.asarray(self.quantiles) / known
+
+
+def _deviations_of_normal(level: float) -> float:
+    """Count the standard deviations that cover a level of a normal distribution."""
+    # Of a level next to 1 the half is rounded to 1, where the distribution ends nowhere.
+    return NormalDist().inv_cdf(min((1 + float(level)) / 2, math.nextafter(1.0, 0.0)))
 
 
 def between_cuts(

@@ -115,6 +115,44 @@ def test_a_head_without_end_is_refused(address):
         assert read_all(line).startswith(b"HTTP/1.1 431 ")
 
 
+@pytest.mark.parametrize("token", [None, "s3cret"])
+@pytest.mark.parametrize("more", [b"X-Name: value\r\n", b"a"], ids=["many", "one"])
+@pytest.mark.parametrize("before", [b"0\r\n", b"0\r\nX-Name: ", b"2;"], ids=str)
+def test_trailers_and_extensions_of_chunks_without_end_are_refused(
+    serve_app, fitted_one, token, more, before
+):
+    head = b"POST /predict HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"
+    with (
+        serve_app(create_app(fitted_one, token=token)) as url,
+        suppress(ConnectionError),
+        socket.create_connection((urlsplit(url).hostname, urlsplit(url).port)) as line,
+    ):
+        line.sendall(head + before)
+        for _ in range(200):  # more than lies in buffers on the way
+            line.sendall(more * (100_000 // len(more)))
+        pytest.fail("all of it was read")
+
+
+def test_a_short_trailer_is_passed_over(address):
+    with socket.create_connection(address) as line:
+        head = b"POST /predict HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+        body = b"%x\r\n%s\r\n0\r\nX-Digest: abc\r\n\r\n" % (len(QUESTION), QUESTION)
+        line.sendall(head + b"Transfer-Encoding: chunked\r\n\r\n" + body)
+        assert read_all(line).startswith(b"HTTP/1.1 200 ")
+
+
+def test_empty_lines_do_not_keep_a_connection(address, monkeypatch):
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.2)
+    with socket.create_connection(address) as line:
+        line.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert line.recv(65536).startswith(b"HTTP/1.1 200 ")
+        line.sendall(b"\r\n")
+        began = time.monotonic()
+        with suppress(ConnectionResetError):
+            read_all(line)
+        assert time.monotonic() - began < 5
+
+
 def test_what_is_no_http_gets_an_answer_with_the_headers_of_all_others(address):
     with socket.create_connection(address) as line:
         line.sendall(b"hello\r\n\r\n")

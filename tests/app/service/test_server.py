@@ -1,5 +1,7 @@
 """Serving: loaded once, on this machine only unless asked otherwise."""
 
+import sys
+
 import pytest
 
 from survtrace import SavedFileError, SettingError
@@ -59,6 +61,17 @@ def test_a_busy_port_is_the_users_mistake(saved, started):
     assert "Address already in use" in str(error.value)
     assert f"--port {port + 1}" in error.value.in_command
     assert started == []
+
+
+def test_a_port_that_there_is_not_is_the_users_mistake(saved, started):
+    with pytest.raises(SettingError, match="from 0 to 65535; got 70000"):
+        server.serve(saved, port=70_000)
+
+
+def test_it_starts_where_standard_output_is_closed(saved, started, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    server.serve(saved, port=0)
+    assert len(started) == 1
 
 
 def test_an_address_of_another_machine_is_the_users_mistake(saved, started):

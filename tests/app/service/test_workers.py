@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -131,6 +132,40 @@ def test_a_worker_that_ends_by_itself_is_started_again(tmp_path, monkeypatch, ca
     begun = (tmp_path / "begun").read_text().split()
     assert (begun.count("0"), begun.count("1")) == (3, 1)
     assert "worker 0 ended (status 0)" in capfd.readouterr().err
+
+
+def test_a_worker_that_ends_at_once_is_started_again_after_a_while(tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "QUICK_SECONDS", 1.0)
+
+    def work(number):
+        with (tmp_path / f"{number}").open("a") as file:
+            file.write(f"{time.monotonic()}\n")
+        begun = (tmp_path / f"{number}").read_text().split()
+        if number == 0 and len(begun) < 3:
+            return
+        if number == 0:
+            os.kill(os.getppid(), signal.SIGTERM)
+        time.sleep(20)
+
+    workers.run_workers(work, 2)
+    begun = [float(each) for each in (tmp_path / "0").read_text().split()]
+    assert len(begun) == 3
+    assert all(later - each > 0.9 for each, later in pairwise(begun))
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="reads /proc")
+def test_workers_do_not_outlive_a_server_that_is_killed(served):
+    process, address, _ = served
+    assert ask(address)[0] == 200
+    orphans = children(process)
+    process.kill()
+    process.wait()
+    end = time.monotonic() + 20
+    while time.monotonic() < end and any(Path(f"/proc/{pid}").exists() for pid in orphans):
+        time.sleep(0.1)
+    assert not [pid for pid in orphans if Path(f"/proc/{pid}").exists()]
+    with pytest.raises(OSError, match="refused"):
+        ask(address)
 
 
 def test_workers_that_end_at_once_end_the_server(capfd):

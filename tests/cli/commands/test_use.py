@@ -250,6 +250,17 @@ def test_serve_listens_where_it_is_told(survtrace, model, monkeypatch):
     }
 
 
+def test_a_server_does_not_start_without_a_token_where_the_variable_is_empty(
+    survtrace, model, monkeypatch
+):
+    told = {}
+    serve = SimpleNamespace(serve=lambda path, **options: told.update(options))
+    monkeypatch.setitem(sys.modules, "survtrace.app", serve)
+    monkeypatch.setenv("SURVTRACE_TOKEN", "")
+    assert survtrace("serve", model).code == 0
+    assert told["token"] == ""  # which the app refuses
+
+
 @pytest.mark.filterwarnings("ignore::survtrace.DataWarning")
 @pytest.mark.parametrize("column", ["alive", "status"])
 def test_a_label_named_in_fit_is_censored_in_every_later_command(

@@ -26,6 +26,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self.timer: TimerHandle | None = None  # until when the client must have sent something
         self.unread: TimerHandle | None = None  # until when it must have read something
         self.n_head: int | None = None  # bytes of a head that is not complete
+        self.n_beside = 0  # bytes since the last that were of a head or a body
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection on, or turn it away at once: it then takes no file descriptor."""
@@ -44,15 +45,20 @@ class LimitedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Hand data on; a head that does not end is refused."""
+        """Hand data on; a head that does not end is refused, as are trailers of a body."""
         if self.transport.is_closing():
             return
         head = self.headers
+        self.n_beside += len(data)
         super().data_received(data)
         if self.n_head is not None:  # of a head that begins here, other requests may lie before it
             self.n_head += len(data) if self.headers is head else self._parsed_bytes()
             if self.n_head > HEAD_BYTES:
                 self._refuse_head()
+        elif self.n_beside > HEAD_BYTES:  # the parser would keep trailers without end
+            self._refuse_head()
+        elif self.timer is None and self.cycle is not None and self.cycle.response_complete:
+            self._within(HEAD_SECONDS)  # empty lines, by which uvicorn forgets that nobody asks
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP."""
@@ -67,7 +73,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Begin an answer, unless the head came whole and is too long."""
         self._in_time()
-        self.n_head = None
+        self.n_head, self.n_beside = None, 0
         if self._parsed_bytes() > HEAD_BYTES:
             self._refuse_head()
             raise ValueError("the head is too long")  # the parser stops
@@ -77,6 +83,16 @@ class LimitedProtocol(HttpToolsProtocol):
             self._turn_away("400 Bad Request", words)
             raise ValueError(words)
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        self.n_beside = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """End a request."""
+        self.n_beside = 0
+        super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """Wait for the next request; a client that still sends this one is waited for shortly."""

@@ -64,8 +64,8 @@ def serve(
     here = is_loopback(host)
     if not here and token is None:
         warn(
-            f"{host} can be reached from other machines and there is no token: whoever finds the "
-            "server can use it. Pass token=, and put TLS in front."
+            f"{host or 'every address'} can be reached from other machines and there is no token: "
+            "whoever finds the server can use it. Give it a token, and put TLS in front."
         )
     _use_one_thread()
     est = load(model_path)
@@ -110,6 +110,7 @@ class Server(uvicorn.Server):
             app,
             http=LimitedProtocol,
             ws="none",
+            log_config=None,  # would look at standard output, which may be closed
             log_level="critical",  # its lines could be written without end, by anybody
             access_log=False,
             backlog=BACKLOG,
@@ -160,6 +161,8 @@ def _use_one_thread() -> None:
 
 def listen(host: str, port: int) -> socket.socket:
     """Open a port; port 0 is any that is free."""
+    if not 0 <= port <= 65535:
+        raise SettingError(f"the port must be a whole number from 0 to 65535; got {port}.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)

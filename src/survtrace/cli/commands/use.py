@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -306,7 +307,8 @@ def serve(
         model,
         host=host,
         port=port,
-        token=token,
+        # To typer an empty variable is none, by which the server would be open to anybody.
+        token=os.environ.get("SURVTRACE_TOKEN") if token is None else token,
         importance=importance,
         time_unit=time_unit,
         workers=workers,
