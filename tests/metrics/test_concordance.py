@@ -31,9 +31,9 @@ def test_only_the_cause_specific_score_asks_those_with_another_event_to_rank_low
     assert concordance_cause_specific(after_the_first, [0.9, 0.5, 0.1], cause=1) == 0.5
 
 
-def test_both_scores_agree_for_one_cause_without_tied_events_and_censorings():
-    y = {"event": [1, 0, 1, 1], "duration": [1.0, 2.0, 3.0, 4.0]}
-    estimate = [0.3, 0.9, 0.5, 0.1]
+def test_both_scores_agree_for_one_cause():
+    y = {"event": [1, 0, 1, 0, 0, 1], "duration": [1.0, 2.0, 3.0, 3.0, 4.0, 5.0]}
+    estimate = [0.3, 0.9, 0.5, 0.2, 0.6, 0.1]
     paper, cause_specific = (score(y, estimate) for score in SCORES)
     assert paper == pytest.approx(cause_specific)
 

@@ -98,13 +98,16 @@ def concordance_cause_specific(
 
     A case, with an event of the cause at t_i up to and including the horizon, is compared with
 
-    - those followed longer, and those censored at t_i, with weight 1 / (G(t_i-) G(t_i));
+    - those followed longer, and those censored at t_i, with weight 1 / G(t_i-)**2;
     - those who had an event of another cause at t_j <= t_i, since they never have this one,
       with weight 1 / (G(t_i-) G(t_j-)).
 
-    These are the weights of pec's ``cindex``. With late entry the first is 1 / O(t_i-)**2, for
-    those at risk at t_i. Parameters and result are those of
-    `concordance_paper`; here only subjects who left the study count as censored.
+    Where nobody is censored at the time of an event these are the weights of pec's ``cindex``,
+    which has 1 / (G(t_i-) G(t_i)) in the first. That is right for those followed beyond t_i alone;
+    with those censored then it weighs the first too much against the second. With late entry the
+    chance to be under observation takes the place of G, and the first are those at risk at t_i.
+    Parameters and result are those of `concordance_paper`, with which it agrees if there is one
+    cause and no horizon; here only subjects who left the study count as censored.
 
     Examples
     --------
@@ -116,19 +119,18 @@ def concordance_cause_specific(
     limit, number = read_horizon(horizon), pick_cause(outcome, cause)
     values = read_estimate(estimate, outcome)
     weights, duration = read_weights(y_train, outcome), outcome.duration
-    censoring, late = weights.censoring, outcome.entry is not None
+    censoring = weights.censoring
     cases = (outcome.event == number) & (duration <= limit)
     weights.require_start(duration[cases].max(initial=0.0), "a concordance")
     cases = usable_cases(cases, duration, censoring)
     others = (outcome.event > 0) & ~(outcome.event == number)
     others &= duration <= censoring.last_usable
-    just_before, at = censoring.inverse_before(duration), censoring.inverse(duration)
-    at = just_before if late else at  # who enters at t_i is in O(t_i), but no control
+    just_before = censoring.inverse_before(duration)
     later = jointly_at_risk(
         outcome,
         _ends_later(duration, outcome.event == 0),
         values,
-        np.where(cases, just_before * at, 0.0),
+        np.where(cases, just_before**2, 0.0),
         np.ones(len(outcome)),
     )
     never = pair_totals(
@@ -139,8 +141,8 @@ def concordance_cause_specific(
     )
     totals = later + never
     of_later, of_never = later.gaps(totals)[0], never.gaps(totals).sum(axis=0)
-    just_before_t = Part(of_later + of_never, duration, True)
-    return _checked(totals.score(weights, just_before_t, Part(of_later, duration, late)), limit)
+    just_before_t = Part(2 * of_later + of_never, duration, True)
+    return _checked(totals.score(weights, just_before_t), limit)
 
 
 def concordance_antolini(
