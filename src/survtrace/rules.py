@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from survtrace.errors import SettingError, short
+from survtrace.errors import DataError, SettingError, short
 
 
 class Rule(NamedTuple):
@@ -153,3 +153,17 @@ def find_label(label: Any, labels: Sequence[Any]) -> int | None:
     if not isinstance(label, str | Real) or isinstance(label, bool | np.bool_):
         return None
     return next((place for place, each in enumerate(labels) if each == label), None)
+
+
+def find_cause(cause: Any, causes: Sequence[Any]) -> int:
+    """Find the place of a cause among the labels of all; any other label is refused.
+
+    Examples
+    --------
+    >>> find_cause("relapse", ["death", "relapse"])
+    1
+    """
+    place = find_label(cause, causes)
+    if place is None:
+        raise DataError(f"cause must be one of {list(causes)}; got {short(cause)}.")
+    return place
