@@ -241,7 +241,7 @@ def test_a_file_without_anybody_censored_is_accepted_with_one_warning(three_caus
     X, y = three_causes
     files = stored(X, y.assign(event=1), tmp_path / "t.parquet")
     with (
-        pytest.warns(DataWarning, match="nobody is censored") as caught,
+        pytest.warns(DataWarning, match="nobody is censored: all 240 subjects") as caught,
         prepare_streamed(files) as streamed,
     ):
         assert streamed.trained_on.causes == (1,)

@@ -168,7 +168,7 @@ def prepare(
         warn_of_unknown_durations(trained_on)
         warn_of_origin(trained_on)
         if source.roles.censored is None:
-            warn_if_complete(trained_on)
+            warn_if_complete(scan.event, scan.censored)
     n_events = scan.count_events(scan.event)
     left = scan.count_events(scan.event_on_grid)
     learned = dict(zip(scan.causes, statistics.events[1:].tolist(), strict=True))
