@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -167,3 +168,16 @@ def find_cause(cause: Any, causes: Sequence[Any]) -> int:
     if place is None:
         raise DataError(f"cause must be one of {list(causes)}; got {short(cause)}.")
     return place
+
+
+def near_name(name: str, present: Iterable[str]) -> str | None:
+    """Return the name of those present that is most like another, in any case; None if none is.
+
+    Examples
+    --------
+    >>> near_name("age", ["AGE", "sex"]), near_name("age", ["sex"])
+    ('AGE', None)
+    """
+    lower = {each.casefold().strip(): each for each in present}
+    found = get_close_matches(name.casefold().strip(), lower, n=1, cutoff=0.7)
+    return lower[found[0]] if found else None
