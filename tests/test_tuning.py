@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold
 
-from survtrace import SettingError, StorageError, SurvTRACE, tuning
+from survtrace import DataError, SettingError, StorageError, SurvTRACE, tuning
 from survtrace.datasets import make_changing_cohort
 from survtrace.folder_lock import only_writer
 
@@ -104,6 +104,27 @@ def test_the_paper_space_is_the_paper_grid():
 def test_an_unknown_space_is_refused(one_cause, tmp_path):
     with pytest.raises(SettingError, match=r"space must be one of \['paper', 'wide'\]"):
         tuning.tune(*one_cause, tmp_path, space="outer")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"n_trials": 0}, "n_trials must be a whole number of at least 1; got 0"),
+        ({"n_folds": 1}, "n_folds must be a whole number of at least 2; got 1"),
+        ({"n_folds": 161}, "each of 161 folds needs a subject; y has 160"),
+        ({"random_state": "today"}, "random_state must be a whole number .*; got 'today'"),
+        ({"fixed": {"n_member": 1}}, r"settings of SurvTRACE to their values; got \{'n_member'"),
+        ({"fixed": {"width": 16, "n_members": 0}}, "n_members must be a whole number"),
+    ],
+    ids=str,
+)
+def test_what_makes_no_search_is_refused_before_anything_is_fitted(
+    one_cause, tmp_path, monkeypatch, wrong, words
+):
+    monkeypatch.setattr(SurvTRACE, "fit", None)
+    with pytest.raises(ValueError, match=words) as refused:
+        tuning.tune(*one_cause, tmp_path, **wrong)
+    assert isinstance(refused.value, SettingError | DataError)
 
 
 def test_rows_of_a_subject_stay_on_one_side_of_every_fold():

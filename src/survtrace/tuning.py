@@ -14,11 +14,12 @@ from rich.console import Console
 from rich.progress import Progress
 from sklearn.model_selection import KFold
 
-from survtrace.errors import SettingError, require
+from survtrace.errors import DataError, SettingError, require, short
 from survtrace.estimator import SurvTRACE, require_whole_fit
 from survtrace.files import own_errors, replacing
 from survtrace.folder_lock import only_writer
-from survtrace.rules import read_path
+from survtrace.rules import check_value, either, one_of, read_path, whole
+from survtrace.settings import RULES
 from survtrace.tables.outcome.outcome import read_outcome
 
 Suggest = Callable[[Any], dict[str, Any]]
@@ -105,6 +106,7 @@ def tune(
     (1, True)
     """
     require("optuna", "tune", "a search needs")  # before a folder is made
+    check_search(n_trials, n_folds, fixed, random_state)
     trials = read_path("folder", folder) / TRIALS
     with only_writer(Path(folder)), own_errors(trials):
         _mend(trials)
@@ -143,6 +145,29 @@ def _search(
             callbacks=[lambda study, trial: progress.advance(task)],
         )
     return keep_best(study, folder)
+
+
+def check_search(n_trials: Any, n_folds: Any, fixed: Any, random_state: Any) -> None:
+    """Refuse numbers that make no search, and what are no settings of SurvTRACE.
+
+    Examples
+    --------
+    >>> check_search(30, 1, None, 0)
+    Traceback (most recent call last):
+    survtrace.errors.SettingError: n_folds must be a whole number of at least 2; got 1.
+    """
+    check_value("n_trials", n_trials, whole(1))
+    check_value("n_folds", n_folds, whole(2))
+    check_value("random_state", random_state, either(whole(0, 2**32 - 1), one_of(None)))
+    known = SurvTRACE().get_params()
+    if not (fixed is None or (isinstance(fixed, Mapping) and set(fixed) <= set(known))):
+        raise SettingError(
+            "fixed must be a mapping from settings of SurvTRACE to their values; got "
+            f"{short(fixed)}. Pass for example {{'n_members': 1}}."
+        )
+    for name, value in (fixed or {}).items():
+        if name in RULES:
+            check_value(name, value, RULES[name])
 
 
 def open_study(folder: str | Path, space: str, random_state: int) -> Any:
@@ -202,6 +227,11 @@ def inner_folds(y: Any, n_folds: int, random_state: int) -> list[Fold]:
     """
     outcome = read_outcome(y)
     subject = np.arange(len(outcome)) if outcome.id is None else outcome.id
+    if outcome.n_subjects < n_folds:
+        raise DataError(
+            f"each of {n_folds} folds needs a subject; y has {outcome.n_subjects}. Take fewer "
+            "folds, or more subjects."
+        )
     folds = KFold(n_folds, shuffle=True, random_state=random_state)
     sides = [np.isin(subject, held_out) for _, held_out in folds.split(np.unique(subject))]
     return [(np.flatnonzero(~side), np.flatnonzero(side)) for side in sides]

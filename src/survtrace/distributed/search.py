@@ -54,6 +54,7 @@ def tune(
     >>> best = tune(X, y, "/shared/tuning", n_trials=100)  # doctest: +SKIP
     """
     require("ray", "distributed", MANY)
+    tuning.check_search(n_trials, n_folds, fixed, random_state)
     study = tuning.open_study(folder, space, random_state)
     missing = n_trials - tuning.count_done(study)
     if missing > 0:
