@@ -241,6 +241,8 @@ def test_start_stop_rows_are_not_shuffled_without_a_landmark(changing):
         permutation_importance(*changing, n_repeats=1)
     with pytest.raises(DataError, match="nobody is at 900"):
         permutation_importance(*changing, n_repeats=1, landmark=900)
+    with pytest.raises(DataError, match=r"importance has one landmark; got \[6.0, 12.0\]"):
+        permutation_importance(*changing, n_repeats=1, landmark=[6, 12])
 
 
 def test_dependence_and_attributions_may_begin_at_a_time(fitted_three, three_causes):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from survtrace import DataError, SettingError, SurvTRACE
+from survtrace.errors import SurvtraceError
 from survtrace.streaming import predict_file
 from survtrace.tables.files.formats import read_table
 
@@ -143,6 +144,24 @@ def test_a_table_without_rows_is_refused(fitted_three, three_causes, tmp_path, e
     X.to_csv(path, index=False) if ending == ".csv" else X.to_parquet(path)
     with pytest.raises(DataError, match="has no rows"):
         predict_file(fitted_three, path, tmp_path / "out.csv", [8])
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"times": "a year"}, "times must be a flat sequence"),
+        ({"times": [[2.0, 8.0]]}, r"columns are named by them; got \[\[2.0, 8.0\]\]"),
+        ({"times": [2.0, np.nan]}, "times must be a flat sequence"),
+        ({"out": 3}, "out must be a path"),
+    ],
+    ids=str,
+)
+def test_what_are_no_times_or_no_path_is_refused(fitted_three, csv, tmp_path, wrong, words):
+    question = {"out": tmp_path / "out.csv", "times": [2.0], **wrong}
+    with pytest.raises(ValueError, match=words) as refused:
+        predict_file(fitted_three, csv, **question)
+    assert isinstance(refused.value, SurvtraceError)
     assert not (tmp_path / "out.csv").exists()
 
 

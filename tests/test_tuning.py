@@ -129,6 +129,8 @@ def test_an_unknown_space_is_refused(one_cause, tmp_path):
         ({"n_folds": 1}, "n_folds must be a whole number of at least 2; got 1"),
         ({"n_folds": 1000}, "n_folds must be at most the number of subjects"),
         ({"random_state": -1}, "random_state must be"),
+        ({"random_state": "today"}, "random_state must be a whole number .*; got 'today'"),
+        ({"fixed": {"width": 16, "n_members": 0}}, "n_members must be a whole number"),
         ({"fixed": {"breadth": 8}}, "fixed must be a mapping from settings of SurvTRACE"),
         ({"fixed": {"random_state": 1}}, "fixed must be .* but for random_state"),
         ({"fixed": {"time_grid": np.array([1.0, 2.0])}}, "to values that JSON can hold"),
@@ -136,7 +138,10 @@ def test_an_unknown_space_is_refused(one_cause, tmp_path):
     ],
     ids=str,
 )
-def test_what_breaks_a_rule_is_named(one_cause, tmp_path, wrong, message):
+def test_what_breaks_a_rule_is_named_before_anything_is_fitted(
+    one_cause, tmp_path, monkeypatch, wrong, message
+):
+    monkeypatch.setattr(SurvTRACE, "fit", None)
     with pytest.raises(SettingError, match=message):
         tuning.tune(*one_cause, tmp_path, **{"n_trials": 1, **wrong})
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from survtrace.errors import SettingError, short
+from survtrace.errors import DataError, SettingError, short
 
 
 class Rule(NamedTuple):
@@ -161,3 +162,30 @@ def find_label(label: Any, labels: Sequence[Any]) -> int | None:
     if not isinstance(label, str | Real) or isinstance(label, bool | np.bool_):
         return None
     return next((place for place, each in enumerate(labels) if each == label), None)
+
+
+def find_cause(cause: Any, causes: Sequence[Any]) -> int:
+    """Find the place of a cause among the labels of all; any other label is refused.
+
+    Examples
+    --------
+    >>> find_cause("relapse", ["death", "relapse"])
+    1
+    """
+    place = find_label(cause, causes)
+    if place is None:
+        raise DataError(f"cause must be one of {list(causes)}; got {short(cause)}.")
+    return place
+
+
+def near_name(name: str, present: Iterable[str]) -> str | None:
+    """Return the name of those present that is most like another, in any case; None if none is.
+
+    Examples
+    --------
+    >>> near_name("age", ["AGE", "sex"]), near_name("age", ["sex"])
+    ('AGE', None)
+    """
+    lower = {each.casefold().strip(): each for each in present}
+    found = get_close_matches(name.casefold().strip(), lower, n=1, cutoff=0.7)
+    return lower[found[0]] if found else None

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from survtrace.errors import SettingError
-from survtrace.rules import PATH, SEED, Rule, between, check_value, either, one_of, whole
+from survtrace.rules import (
+    PATH,
+    SEED,
+    Rule,
+    between,
+    check_value,
+    either,
+    near_name,
+    one_of,
+    whole,
+)
 
 POSITIVE = between(0, float("inf"), above=True, below=True)
 NOT_NEGATIVE = between(0, float("inf"), below=True)
@@ -175,8 +184,8 @@ def names_of_causes(causes: Sequence[Any], names: Mapping[Any, str] | None) -> d
     given = {str(label): text for label, text in (names or {}).items()}
     unknown = sorted(set(given) - {str(cause) for cause in causes})
     if unknown:
-        near = get_close_matches(unknown[0], [str(cause) for cause in causes], n=1)
-        question = f" (did you mean {near[0]!r}?)" if near else ""
+        near = near_name(unknown[0], map(str, causes))
+        question = f" (did you mean {near!r}?)" if near else ""
         raise SettingError(
             f"cause_names must name causes of the outcome, which are {list(causes)}; "
             f"{unknown[0]!r} is none{question}."

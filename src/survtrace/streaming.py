@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataError, DataWarning, row_name, warn
+from survtrace.errors import DataError, DataWarning, row_name, short, warn
 from survtrace.estimator import SurvTRACE
 from survtrace.files import require_apart
 from survtrace.inference.paths import answer_chunks, read_rows
-from survtrace.inference.times import read_times
+from survtrace.inference.times import numbers_or_nan, read_times
 from survtrace.naming import prediction_frame, state_names
 from survtrace.rules import read_path
 from survtrace.tables.files.chunks import N_ROWS, write_chunks
@@ -94,14 +94,14 @@ def predict_file(
     ...     list(pd.read_csv(f"{folder}/out.csv"))[:3]
     ['survival_12', 'survival_60', 'incidence_1_12']
     """
-    path = read_path("the file to write", out)
+    path = read_path("out", out)
     if str(path) != STANDARD:
         require_apart(path, read_path("the table", table))
     more = [after] if isinstance(after, str) else []
     rows = read_rows(table, est.encoding_, more, verbatim=keep, reading=reading, n_rows=n_rows)
     question: dict[str, Any] = {"times": times, "keep": keep, "causes": causes, "std": std}
     question |= {"after": after, "from_after": from_after, "typicality": typicality}
-    return write_answers(est, rows, out, question, advance=advance)
+    return write_answers(est, rows, path, question, advance=advance)
 
 
 def write_answers(
@@ -137,7 +137,7 @@ def answer(
 ) -> pd.DataFrame:
     """Return the probabilities of some rows as columns, behind the columns to keep."""
     X = as_learned(est.encoding_, rows[est.encoding_.names.tolist()])
-    distinct = np.array(list(dict.fromkeys(np.atleast_1d(times).tolist())), dtype=np.float64)
+    distinct = np.array(list(dict.fromkeys(_flat(times).tolist())))
     starts = _starts(rows, after)
     asked = distinct
     if from_after and starts is not None:
@@ -152,6 +152,17 @@ def answer(
     if typicality:
         predicted["typicality"] = est.typicality(X)
     return pd.concat([rows[[*keep]], predicted], axis=1)
+
+
+def _flat(times: ArrayLike) -> NDArray[np.float64]:
+    """Read times that name columns: the same for all subjects."""
+    values = np.atleast_1d(numbers_or_nan(times))
+    if values.ndim > 1:
+        raise DataError(
+            "times must be a flat sequence of numbers of zero or more, since columns are named by "
+            f"them; got {short(times)}. Pass for example times=[12, 60]."
+        )
+    return values
 
 
 def _warn_of_past(times: NDArray[np.float64], starts: Any, after: float | str | None) -> None:

@@ -19,6 +19,7 @@ from survtrace.estimator import SurvTRACE, require_whole_fit
 from survtrace.files import own_errors, replacing
 from survtrace.folder_lock import only_writer
 from survtrace.rules import Rule, check_value, either, one_of, read_path, whole
+from survtrace.settings import RULES
 from survtrace.tables.content_digest import content_digest
 from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.outcome.outcome import read_outcome
@@ -108,8 +109,8 @@ def tune(
     (1, True)
     """
     require("optuna", "tune", "a search needs")  # before a folder is made
-    trials = read_path("folder", folder) / TRIALS
     check_search(n_trials, n_folds, fixed, random_state)
+    trials = read_path("folder", folder) / TRIALS
     with only_writer(Path(folder)), own_errors(trials):
         _mend(trials)
         return _search(X, y, folder, space, n_trials, n_folds, fixed or {}, random_state)
@@ -129,6 +130,9 @@ random_state, to values that JSON can hold; got {'breadth': 8}.
     check_value("n_folds", n_folds, whole(2))
     check_value("random_state", random_state, either(whole(0, 2**32 - 1), one_of(None)))
     check_value("fixed", fixed, FIXED)
+    for name, value in (fixed or {}).items():
+        if name in RULES:
+            check_value(name, value, RULES[name])
 
 
 def _can_be_fixed(fixed: Any) -> bool:

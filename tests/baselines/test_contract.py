@@ -77,6 +77,8 @@ def test_curves_have_the_shapes_of_the_contract_and_are_probabilities(case):
         assert (curves <= 1 + 1e-12).all()
     last = est.predict_cumulative_incidence(X, TIMES, cause=est.causes_[-1])
     np.testing.assert_array_equal(last, incidence[:, -1])
+    with pytest.raises(DataError, match=r"cause must be one of \[1.*\]; got 9"):
+        est.predict_cumulative_incidence(X, TIMES, cause=9)
 
 
 def test_survival_and_incidences_sum_to_1_unless_documented_otherwise(case):

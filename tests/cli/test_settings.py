@@ -46,6 +46,7 @@ def test_without_a_seed_it_is_0():
     ("pair", "words"),
     [
         ("n_member=3", r"no setting 'n_member'; did you mean 'n_members'\?"),
+        ("LR=0.1", r"no setting 'LR'; did you mean 'lr'\?"),
         ("zzz=3", r"no setting 'zzz'; they are \['about'"),
         ("n_members", "takes name=value"),
         ("n_members=0", "a whole number of at least 1 and at most 10000; got 0"),

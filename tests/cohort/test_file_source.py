@@ -104,6 +104,7 @@ def test_subjects_censored_at_once_are_not_kept(stored, frame):
         ("cause", 77, None, r"event must be 0.*first: row 77, nan"),
         ("w", 130, -1.0, r"weights must be finite numbers of zero or more.*first: row 130\)"),
         ("w", 130, np.nan, r"weights must be finite.*first: row 130\)"),
+        ("w", 130, 1e21, r"weights must be .*\(up to 1e\+20\); 1 of 50 .*first: row 130\)"),
         ("w", 130, np.inf, r"must be finite; column 'w' has 1 infinite values \(first: row 130"),
     ],
 )

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from survtrace.errors import DataError, DataWarning
-from survtrace.evaluation.subgroups import read_groups
+from survtrace.evaluation.subgroups import group_columns, read_groups
 from survtrace.tables.covariates.covariates import open_table
 
 
@@ -74,6 +74,13 @@ def test_thirds_are_cut_at_short_numbers():
 def test_cuts_that_are_no_numbers_are_refused(cuts):
     with pytest.raises(DataError, match="cuts must be finite numbers"):
         read_groups({"x": np.arange(9.0)}, "x", cuts={"x": cuts})
+
+
+@pytest.mark.parametrize("by", [3, [3], b"sex", {"sex"}], ids=str)
+def test_what_can_name_no_columns_is_refused(by):
+    for ask in (read_groups, lambda table, by: group_columns(by, None)):
+        with pytest.raises(DataError, match="by must be the name of a column, several, or"):
+            ask({"sex": ["f", "m"]}, by)
 
 
 def test_dates_are_refused_by_name():

@@ -95,6 +95,12 @@ def test_the_same_seed_draws_the_same_subjects():
     np.testing.assert_array_equal(first.resamples, second.resamples)
 
 
+def test_there_are_200_resamples_unless_others_are_asked_for():
+    assert len(bootstrap(concordance_paper, Y, DANGER, random_state=0).resamples) == 200
+    clear = paired_bootstrap(concordance_paper, Y, DANGER, -DANGER, random_state=0)
+    assert clear.p_value == 2 * 1 / (200 + 1)
+
+
 def test_settings_are_passed_on_and_a_score_at_many_times_has_many_intervals():
     times = [0.2, 0.5, 1.0]
     incidence = 1 - np.exp(-np.exp(DANGER)[:, np.newaxis] * times)

@@ -204,6 +204,13 @@ def test_without_times_a_brier_score_is_integrated_over_50_up_to_the_90_percent_
     assert brier_scorer(cause=1)(fitted(), X, Y) == pytest.approx(expected, rel=1e-12)
 
 
+def test_where_nearly_all_events_come_at_one_time_a_brier_score_is_integrated_from_0():
+    y = Surv.from_arrays(EVENT, np.where(EVENT > 0, 0.5, Y["duration"] + 0.5))
+    est, times = Exponential().fit(X, y), np.linspace(0, 0.5, 50)
+    expected = -integrated_brier_score(y, at(times), times, cause=1)
+    assert brier_scorer(cause=1)(est, X, y) == pytest.approx(expected, rel=1e-12)
+
+
 class OneAtATime:
     """Predicts the cause it is asked for, and has to be asked for one."""
 

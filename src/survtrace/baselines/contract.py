@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from survtrace.baselines.design import Design
 from survtrace.errors import DataError, require
+from survtrace.rules import find_cause
 from survtrace.tables.outcome.outcome import (
     Outcome,
     read_outcome,
@@ -40,12 +41,13 @@ class IncidenceCurves(ABC):
         ``conditional_after``: a time, or one for each subject, at which it is known to be
         event-free; the curve is then its future.
         """
+        place = None if cause is None else find_cause(cause, self.causes_)
         rows, asked = self._rows(X), np.asarray(times, dtype=np.float64)
         if conditional_after is None:
             incidence = self._incidence(rows, asked)
         else:
             incidence = by_landmark(self._incidence_after, rows, asked, conditional_after)
-        return incidence if cause is None else incidence[:, self.causes_.index(cause)]
+        return incidence if place is None else incidence[:, place]
 
     def predict_survival_function(
         self, X: Any, times: ArrayLike, *, conditional_after: ArrayLike | None = None

@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
-from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -326,6 +325,7 @@ def read_about(texts: Sequence[str] | None) -> dict[str, str]:
     {'dates': '2004 to 2015', 'place': 'Leiden'}
     """
     from survtrace.cli.settings import read_config
+    from survtrace.rules import near_name
     from survtrace.settings import ABOUT_TOPICS
 
     found: dict[str, str] = {}
@@ -342,8 +342,8 @@ def read_about(texts: Sequence[str] | None) -> dict[str, str]:
             )
     for topic in found:
         if topic not in ABOUT_TOPICS:
-            near = get_close_matches(topic, list(ABOUT_TOPICS), n=1)
-            way_out = f"did you mean {near[0]!r}?" if near else f"they are {list(ABOUT_TOPICS)}."
+            near = near_name(topic, ABOUT_TOPICS)
+            way_out = f"did you mean {near!r}?" if near else f"they are {list(ABOUT_TOPICS)}."
             raise SettingError(f"--about: there is no topic {topic!r}; {way_out}")
     return found
 

@@ -7,7 +7,6 @@ import json
 import tomllib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -88,8 +87,10 @@ def _of_pairs(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def _require_known(names: Iterable[str], settings: Iterable[str]) -> None:
+    from survtrace.rules import near_name
+
     for name in names:
         if name not in settings:
-            near = get_close_matches(name, list(settings), n=1)
-            way_out = f"did you mean {near[0]!r}?" if near else f"they are {sorted(settings)}."
+            near = near_name(name, settings)
+            way_out = f"did you mean {near!r}?" if near else f"they are {sorted(settings)}."
             raise SettingError(f"there is no setting {name!r}; {way_out}")

@@ -17,6 +17,7 @@ from survtrace.cohort.source import Chunk, FrameSource, OutcomeScan
 from survtrace.errors import DataError, SettingError, row_name
 from survtrace.tables.covariates.columns import numbers
 from survtrace.tables.covariates.covariate import Covariate
+from survtrace.tables.covariates.magnitude import LARGEST
 from survtrace.tables.files.formats import (
     changed_meanwhile,
     file_stamp,
@@ -219,12 +220,12 @@ class FileSource:
             return np.ones(len(table))
         column = Covariate(self.roles.weight, "numerical")
         weight = numbers(nw.from_native(table), column, first_row)
-        bad = ~(weight >= 0)
+        bad = ~((weight >= 0) & (weight <= LARGEST))
         if bad.any():
             raise DataError(
-                f"weights must be finite numbers of zero or more; {bad.sum()} of {len(bad)} are "
-                f"not (first: {row_name(first_row + np.flatnonzero(bad)[0])}). Drop or correct "
-                "them."
+                f"weights must be finite numbers of zero or more (up to {LARGEST:g}); {bad.sum()} "
+                f"of {len(bad)} are not (first: "
+                f"{row_name(first_row + np.flatnonzero(bad)[0])}). Drop or correct them."
             )
         return weight
 

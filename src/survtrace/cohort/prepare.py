@@ -25,6 +25,7 @@ from survtrace.inspection.dictionary import read_dictionary
 from survtrace.inspection.plan import Plan, plan_columns
 from survtrace.losses.propensity import ips_weights, propensities, propensities_by_rate
 from survtrace.tables.covariates.encoding import Categories, Encoded, Encoding, learn_from_summaries
+from survtrace.tables.covariates.magnitude import LARGEST
 from survtrace.tables.files.chunks import warnings_of_rows
 from survtrace.tables.outcome.outcome import Outcome
 from survtrace.tables.outcome.outcome_warnings import (
@@ -143,7 +144,7 @@ def prepare(
         statistics = add_up(readers.each_span(source, collect), covariates)
     else:
         statistics = collect()
-    if statistics.weight.mean == 0:
+    if statistics.weight.largest < 1 / LARGEST:  # as `checked_weight` has it of a frame
         raise DataError(f"weights must not all be zero; {source.weight_name} is.")
     if (n_struck := int(statistics.events[1:].sum())) and statistics.event_weight.largest == 0:
         raise DataError(
@@ -167,7 +168,7 @@ def prepare(
         warn_of_unknown_durations(trained_on)
         warn_of_origin(trained_on)
         if source.roles.censored is None:
-            warn_if_complete(trained_on)
+            warn_if_complete(scan.event, scan.censored)
     n_events = scan.count_events(scan.event)
     left = scan.count_events(scan.event_on_grid)
     learned = dict(zip(scan.causes, statistics.events[1:].tolist(), strict=True))

@@ -182,7 +182,7 @@ def read_frame(
     warn_of_origin(outcome)
     warn_of_entry(outcome)
     if given.censored is None:
-        warn_if_complete(outcome)
+        warn_if_complete(outcome.event, outcome.censored)
     outcome = one_row_each(outcome)
     followed = np.flatnonzero(informative(outcome))
     if len(followed) < len(outcome):

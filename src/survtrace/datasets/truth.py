@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from survtrace.errors import DataError, short
-from survtrace.rules import find_label
+from survtrace.errors import DataError
+from survtrace.rules import find_cause
 
 Floats = NDArray[np.float64]
 
@@ -70,12 +70,7 @@ class Truth:
         Shape (subject, cause, time), or (subject, time) for one cause.
         """
         interval, elapsed = self._locate(times)
-        if cause is not None and find_label(cause, self.causes) is None:
-            raise DataError(
-                f"cause must be one of {list(self.causes)}; got {short(cause)}. "
-                "Pass a label that occurs in the cohort."
-            )
-        chosen = slice(None) if cause is None else [self.causes.index(cause)]
+        chosen = slice(None) if cause is None else [find_cause(cause, self.causes)]
         survival, incidence = curves_at_cuts(self.cuts, self.rates)
         total = self.rates.sum(axis=1)[:, interval]
         ended = survival[:, interval] * -np.expm1(-total * elapsed)

@@ -60,7 +60,11 @@ def read_groups(
     [('below 55', 2), ('55 to below 70', 2), ('70 or more', 2),
      ('f', 3), ('m', 2), ('missing', 1)]
     """
-    _check_forms(by, cuts)
+    if not (cuts is None or isinstance(cuts, Mapping)):
+        raise DataError(
+            f"cuts must be a mapping from columns to numbers; got {short(cuts)}. Write for example "
+            "cuts={'age': [50, 65]}."
+        )
     frame, groups, cuts = open_table(table), list[Group](), dict(cuts or {})
     columns, last = _columns(frame, by), {} if centre is None else _centre(frame, centre)
     for name, values in columns.items():
@@ -76,28 +80,17 @@ def read_groups(
     return groups
 
 
-def _check_forms(by: Any, cuts: Any) -> None:
-    """Refuse what can name no columns, and cuts that name none."""
-    names = [by] if isinstance(by, str) else by
-    is_list = isinstance(names, Sequence) and all(isinstance(name, str) for name in names)
-    if not (by is None or is_list or isinstance(by, Mapping)):
+def group_columns(
+    by: str | Sequence[str] | Mapping[str, ArrayLike] | None, centre: Any
+) -> list[str]:
+    """Return names of the columns of a table that are grouped by; refuse what can name none."""
+    named = [by] if isinstance(by, str) else [] if by is None or isinstance(by, Mapping) else by
+    if not (isinstance(named, Sequence) and all(isinstance(name, str) for name in named)):
         raise DataError(
             "by must be the name of a column, several, or a mapping from names to values of each "
             f"subject; got {short(by)}. Write for example by=['age', 'sex']."
         )
-    if not (cuts is None or isinstance(cuts, Mapping)):
-        raise DataError(
-            f"cuts must be a mapping from columns to numbers; got {short(cuts)}. Write for example "
-            "cuts={'age': [50, 65]}."
-        )
-
-
-def group_columns(
-    by: str | Sequence[str] | Mapping[str, ArrayLike] | None, centre: Any
-) -> list[str]:
-    """Return names of the columns of a table that are grouped by."""
-    named = [by] if isinstance(by, str) else [] if by is None or isinstance(by, Mapping) else [*by]
-    return [*named, centre] if isinstance(centre, str) else named
+    return [*named, centre] if isinstance(centre, str) else [*named]
 
 
 def _columns(frame: Any, by: Any) -> dict[str, Any]:

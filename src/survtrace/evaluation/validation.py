@@ -29,7 +29,7 @@ from survtrace.metrics.centre_spread import centre_spread, difference_test
 from survtrace.metrics.inputs import read_subjects, read_thresholds
 from survtrace.metrics.observed_expected import warn_of_strange_ratio
 from survtrace.tables.covariates.covariates import open_table
-from survtrace.tables.landmarks import after_landmark, read_landmarks
+from survtrace.tables.landmarks import after_landmark, read_landmark
 from survtrace.tables.outcome.outcome import Outcome, require_same_subjects
 from survtrace.tables.outcome.outcome_warnings import warn_of_late_events
 from survtrace.tables.outcome.pairing import read_scored
@@ -180,7 +180,7 @@ def validate(
     unknown = set(group_columns(by, centre)) - set(getattr(est, "feature_names_in_", table.columns))
     table = table.drop(list(unknown))
     if landmark is not None:
-        landmark = _one_landmark(landmark, outcome)
+        landmark = read_landmark(landmark, outcome, "a validation")
         rows, outcome = after_landmark(outcome, landmark)
         table = table[rows.tolist(), :]
         groups = [group._replace(rows=group.rows[rows]) for group in groups]
@@ -201,15 +201,6 @@ def validate(
         tuple(est.causes_), tuple(chosen.tolist()), landmark, name, **frames,
         differences=_differences(frames["groups"]), spread=spread,
     )  # fmt: skip
-
-
-def _one_landmark(landmark: Any, outcome: Outcome) -> float:
-    landmarks = read_landmarks(landmark, outcome).tolist()
-    if len(landmarks) > 1:
-        raise DataError(
-            f"a validation has one landmark; got {landmarks}. Validate at each of them."
-        )
-    return float(landmarks[0])
 
 
 def _frames(

@@ -9,8 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
-from survtrace.errors import DataError, short
-from survtrace.rules import find_label
+from survtrace.errors import DataError
+from survtrace.rules import find_cause
 from survtrace.tables.covariates.covariates import open_table
 
 
@@ -41,8 +41,7 @@ def read_cause(est: Any, cause: Any) -> Any:
     """Return a label of the estimator's causes; None stands for the only one there is."""
     if cause is None and len(est.causes_) == 1:
         return est.causes_[0]
-    if find_label(cause, est.causes_) is None:
-        raise DataError(f"cause must be one of {list(est.causes_)}; got {short(cause)}.")
+    find_cause(cause, est.causes_)
     return cause
 
 

@@ -19,7 +19,7 @@ from survtrace.metrics.brier import integrated_brier_scores
 from survtrace.metrics.censoring import of_same_kind, read_weights
 from survtrace.metrics.inputs import checked_level, read_subjects
 from survtrace.rules import check_value, random_generator, whole
-from survtrace.tables.landmarks import after_landmark, read_landmarks
+from survtrace.tables.landmarks import after_landmark, read_landmark
 from survtrace.tables.outcome.outcome import Outcome, require_same_subjects
 from survtrace.tables.outcome.pairing import read_scored
 
@@ -88,7 +88,7 @@ def permutation_importance(
         read_subjects(outcome, "permutation importance without a landmark")
         scores = _brier_scores(est, outcome)
     else:
-        landmark = float(read_landmarks(landmark, outcome)[0])
+        landmark = read_landmark(landmark, outcome, "permutation importance")
         known, future = after_landmark(outcome, landmark)
         frame, scores = frame.iloc[known], _landmark_scores(est, future, landmark)
     rng = random_generator(random_state)

@@ -110,9 +110,7 @@ def write_answers(
             found, shares = question.member_curves(hazards[:, part], first)
             means.write(some, _mean(found, shares))
             if deviations is not None:
-                deviation = _deviation(found)
-                one = len(hazards) == 1
-                deviations.write(some, torch.full_like(deviation, torch.nan) if one else deviation)
+                deviations.write(some, _deviation(found))
 
     n_parts = -(-hazards.shape[1] // at_once)
     if hazards.device.type == "cpu":
@@ -182,7 +180,12 @@ def _mean(member_curves: Tensor, share: Tensor | None) -> Tensor:
 
 
 def _deviation(member_curves: Tensor) -> Tensor:
-    """Compute the deviation between members in two passes: a tenth of the time of `Tensor.std`."""
+    """Compute the standard deviation between members; NaN if there is only one.
+
+    In two passes, which take a tenth of the time of `Tensor.std`.
+    """
+    if len(member_curves) == 1:
+        return torch.full_like(member_curves[0], torch.nan)
     return (member_curves - member_curves.mean(0)).square().mean(0).sqrt()
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from survtrace.errors import DataError, SettingError, short
 from survtrace.inference.times import numbers_or_nan, read_times
 from survtrace.naming import column_names, prediction_frame, state_names
-from survtrace.rules import check_flags, find_label
+from survtrace.rules import check_flags, find_cause
 from survtrace.tables.outcome.alignment import align_rows
 from survtrace.tables.table import Table, is_pandas
 
@@ -351,12 +351,7 @@ class CurveMethods:
 
     def _place(self, cause: Label) -> int | None:
         """Find the place of a cause on the cause axis; None where none is asked for."""
-        if cause is None:
-            return None
-        place = find_label(cause, self.causes_)
-        if place is None:
-            raise DataError(f"cause must be one of {self.causes_}; got {short(cause)}.")
-        return place
+        return None if cause is None else find_cause(cause, self.causes_)
 
     def _curves(
         self,

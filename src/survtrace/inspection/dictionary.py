@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from survtrace.errors import SettingError
 from survtrace.files import replacing
+from survtrace.rules import near_name
 
 COVARIATE_KINDS = ("numerical", "categorical", "covariate")  # the last one: use it, as it is
 KINDS = (*COVARIATE_KINDS, "ignore", "identifier", "date", "text", "duration", "event", "entry")
@@ -75,11 +75,11 @@ def require_names(entries: Mapping[str, Entry], columns: Sequence[str]) -> None:
     for name, entry in entries.items():
         if name in columns or entry.kind not in ("", *COVARIATE_KINDS):
             continue
-        near = get_close_matches(name, others, n=1, cutoff=0.75)
-        if near:
+        near = near_name(name, others)
+        if near is not None:
             raise SettingError(
                 f"the data dictionary names {name!r}, which is no column of the table; did you "
-                f"mean {near[0]!r}?"
+                f"mean {near!r}?"
             )
 
 
@@ -160,8 +160,8 @@ def _read_entry(name: str, entry: Any) -> Entry:
 def _unknown(
     name: str, what: str, given: Any, normalised: Any, allowed: Sequence[str]
 ) -> SettingError:
-    near = get_close_matches(str(normalised), allowed, n=1)
-    question = f"; did you mean {near[0]!r}?" if near else "."
+    near = near_name(str(normalised), allowed)
+    question = f"; did you mean {near!r}?" if near else "."
     return SettingError(
         f"column {name!r} of the data dictionary has the unknown {what} {given!r}{question} "
         f"{what.capitalize()}s are {', '.join(allowed)}."

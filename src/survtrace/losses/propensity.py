@@ -17,7 +17,9 @@ def propensities(
     """Estimate each cause's probability given the covariates, by logistic regressions (eq. 20).
 
     Fitted on training rows, on standardised numericals and one-hot categoricals; predicted for
-    every row and kept above ``clip``.
+    every row.
+
+    NOTE[PAPER eq. 20]: kept above ``clip``, so that no subject outweighs all others.
     """
     design = encoded.design(int(encoded.rows.max()) + 1)
     columns = []

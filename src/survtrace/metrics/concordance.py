@@ -52,6 +52,9 @@ def concordance_paper(
     Ranking those who died of another cause as if they were still at risk rewards predicting the
     wrong quantity; `concordance_cause_specific` is the score to prefer with several causes.
 
+    NOTE[PAPER eq. 24]: as printed, an event at the horizon is a case, too; the authors computed it
+    without.
+
     Parameters
     ----------
     y, cause, y_train, ties

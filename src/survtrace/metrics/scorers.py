@@ -84,7 +84,7 @@ def brier_scorer(times: ArrayLike | None = None, cause: Any = None) -> Scorer:
     """Minus the integrated Brier score.
 
     Without times it is integrated over 50 evenly spaced ones, from the first event of any cause
-    to the 90 % quantile of event times among the scored subjects.
+    to the 90 % quantile of event times among the scored subjects; from 0 if these are the same.
 
     Examples
     --------
@@ -120,8 +120,9 @@ def _concordance(
 
 def _brier(outcome: Outcome, cause: Any, y_train: Any, times: list[float] | None) -> Measure:
     event_times = _event_times(outcome, outcome.event > 0)
-    last = np.quantile(event_times, 0.9)
-    grid = np.linspace(event_times.min(), last, N_TIMES) if times is None else np.array(times)
+    first, last = event_times.min(), np.quantile(event_times, 0.9)
+    first = first if first < last else 0.0
+    grid = np.linspace(first, last, N_TIMES) if times is None else np.array(times)
     weights = {"cause": cause, "y_train": y_train}
     return grid, lambda curves: -integrated_brier_score(outcome, curves, grid, **weights)
 

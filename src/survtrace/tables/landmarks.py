@@ -96,6 +96,20 @@ def read_landmarks(at: ArrayLike, outcome: Outcome) -> Floats:
     return landmarks
 
 
+def read_landmark(at: ArrayLike, outcome: Outcome, score: str) -> float:
+    """Read the landmark of what has but one.
+
+    Examples
+    --------
+    >>> read_landmark(2, Outcome(np.array([1.0, 4.0]), np.array([1, 0]), (1,)), "a validation")
+    2.0
+    """
+    landmarks = read_landmarks(at, outcome).tolist()
+    if len(landmarks) > 1:
+        raise DataError(f"{score} has one landmark; got {landmarks}. Ask for it at each of them.")
+    return float(landmarks[0])
+
+
 def landmark(
     table: Any,
     at: ArrayLike,

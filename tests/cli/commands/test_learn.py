@@ -108,8 +108,8 @@ def test_fit_reads_a_pipe_and_prints_json(survtrace, table, tmp_path, small, mon
     code, out, err = survtrace("fit", "-", *OUTCOME, *options, *small)
     assert (code, err) == (0, "")
     learned = json.loads(out)
-    assert learned["rows"] == 240
-    assert learned["rows"] == learned["censored"] + sum(learned["events"].values())
+    assert learned["rows"] == learned["subjects"] == 240
+    assert learned["subjects"] == learned["censored"] + sum(learned["events"].values())
 
 
 @pytest.mark.filterwarnings("default::survtrace.DataWarning")

@@ -133,6 +133,8 @@ def test_a_folder_of_files_is_read_in_chunks(survtrace, visits, small, tmp_path)
     options = (*OUTCOME, *WHOSE, *small, "--out", tmp_path / "m", "--json")
     ended = survtrace("fit", tmp_path / "parts", *options)
     assert ended.code == 0, ended.err
+    learned = json.loads(ended.out)
+    assert (learned["rows"], learned["subjects"]) == (len(visits), 240)
     est = load(tmp_path / "m")
     assert est.has_start_stop_
     assert "since" not in est.feature_names_in_

@@ -23,7 +23,7 @@ from survtrace.inference.interval import with_cuts
 from survtrace.inference.rolled_attention import attention_rollout
 from survtrace.inference.times import read_times
 from survtrace.portable import PortableSurvTRACE
-from survtrace.tables.covariates.covariate import near_name
+from survtrace.rules import near_name
 from survtrace.tables.covariates.encoding import Encoded
 from survtrace.tables.typicality.typicality import UNLIKE
 

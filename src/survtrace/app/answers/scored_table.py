@@ -15,7 +15,8 @@ from survtrace.app.answers.answers import Answers, some, words_of
 from survtrace.app.answers.limits import Limits
 from survtrace.errors import DataError, DataWarning, keep_warnings, row_name, warn
 from survtrace.naming import state_names
-from survtrace.tables.covariates.covariate import near_name, require_distinct_names
+from survtrace.rules import near_name
+from survtrace.tables.covariates.covariate import require_distinct_names
 from survtrace.tables.covariates.encoding import Categories, Encoded, Scale
 from survtrace.tables.covariates.missing import MARKERS
 from survtrace.tables.covariates.values import text_of

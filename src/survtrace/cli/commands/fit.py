@@ -318,7 +318,8 @@ def _summary(est: SurvTRACE) -> dict[str, Any]:
     """Summarise the fit; losses are means over members."""
     best = est.history_.groupby("member")["validation_loss"].min()
     return {
-        "rows": est.card_["n_subjects"],
+        "rows": est.card_["n_rows"],
+        "subjects": est.card_["n_subjects"],
         "covariates": est.n_features_in_,
         "events": est.card_["n_events"],
         "cause_names": {str(cause): name for cause, name in est.cause_names_.items()},
@@ -338,8 +339,8 @@ def _in_words(learned: dict[str, Any]) -> str:
         else ""
     )
     return (
-        f"subjects: {learned['rows']:,}; covariates: {learned['covariates']}; events: {events}; "
-        f"{learned['censored']:,} censored\n"
+        f"subjects: {learned['subjects']:,}; covariates: {learned['covariates']}; events: "
+        f"{events}; {learned['censored']:,} censored\n"
         f"members: {learned['members']}; epochs: {learned['epochs']}; {learned['seconds']:.1f} s; "
         f"validation loss {learned['validation_loss']:.4f}\n"
         f"wrote {learned['out']}{held_out}"

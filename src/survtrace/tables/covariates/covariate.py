@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from typing import Any, Literal
 
 from survtrace.errors import DataError, DataWarning, warn
+from survtrace.rules import near_name
 
 Kind = Literal["numerical", "categorical"]
 
@@ -126,19 +126,6 @@ def nearest(missing: Sequence[str], present: Sequence[str]) -> str:
     near = {name: near_name(name, present) for name in missing}
     pairs = [f"is {there!r} meant to be {name!r}?" for name, there in near.items() if there]
     return f" ({' '.join(pairs)})" if pairs else ""
-
-
-def near_name(name: str, present: Sequence[str]) -> str | None:
-    """Return the name of those present that is most like another, in any case; None if none is.
-
-    Examples
-    --------
-    >>> near_name("age", ["AGE", "sex"]), near_name("age", ["sex"])
-    ('AGE', None)
-    """
-    lower = {each.casefold().strip(): each for each in present}
-    found = get_close_matches(name.casefold().strip(), lower, n=1, cutoff=0.7)
-    return lower[found[0]] if found else None
 
 
 def are_positions(names: Iterable[str]) -> bool:

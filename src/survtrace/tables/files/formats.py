@@ -15,8 +15,7 @@ import narwhals as nw
 import pandas as pd
 
 from survtrace.errors import Answer, DataError, DataWarning, missing_extra
-from survtrace.rules import read_path
-from survtrace.tables.covariates.covariate import near_name
+from survtrace.rules import near_name, read_path
 from survtrace.tables.covariates.text_numbers import (
     BOTH,
     parse_distinct,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,11 +35,11 @@ def warn_of_empty(n_empty: int, n_subjects: int, first: int) -> None:
     )
 
 
-def warn_if_complete(outcome: Outcome) -> None:
+def warn_if_complete(event: NDArray[Any], censored: Sequence[Any]) -> None:
     """Warn that nobody is censored, where no label means it."""
-    if not outcome.censored and (outcome.event > 0).all():
+    if not censored and (event > 0).all():
         warn(
-            f"nobody is censored: all {len(outcome)} subjects have an event. If that is wrong, "
+            f"nobody is censored: all {len(event)} subjects have an event. If that is wrong, "
             "mark those without one by 0.",
             DataWarning,
         )
