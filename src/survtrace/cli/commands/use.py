@@ -237,7 +237,7 @@ def explain(
         "attention": importance["covariate"].map(relevance.set_index("covariate")["relevance"]),
     }
     screen.show_frame(pd.DataFrame(shown).round({"attention": 3}))
-    typer.echo(str(agreement))
+    typer.echo("\n".join(agreement.sentences(est.cause_names_)))
 
 
 @reads_table(AS_FIT)
