@@ -118,7 +118,7 @@ def predict_baselines(
         notes.append(
             "Levels of categorical covariates that are too rare for the baselines (fewer than "
             f"{POOL_BELOW} learning subjects, or beyond the {MAX_COLUMNS} columns allowed) share "
-            f"a column with the others of their covariate: {n_pooled:,} in all."
+            f"a column with the others of their covariate: {n_pooled:,} {'level' if n_pooled == 1 else 'levels'}."
         )
     if train is not None:
         fitted = f"The baselines were fitted on the {len(train[0]):,} training rows given."
