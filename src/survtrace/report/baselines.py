@@ -115,10 +115,11 @@ def predict_baselines(
             notes += _notes(baseline, fits, n_learning, names_of(est))
             n_pooled = max(n_pooled, *map(_pooled, fits), 0)
     if n_pooled:
+        counted = "1 level" if n_pooled == 1 else f"{n_pooled:,} levels"
         notes.append(
             "Levels of categorical covariates that are too rare for the baselines (fewer than "
             f"{POOL_BELOW} learning subjects, or beyond the {MAX_COLUMNS} columns allowed) share "
-            f"a column with the others of their covariate: {n_pooled:,} {'level' if n_pooled == 1 else 'levels'}."
+            f"a column with the others of their covariate: {counted}."
         )
     if train is not None:
         fitted = f"The baselines were fitted on the {len(train[0]):,} training rows given."
