@@ -4,7 +4,7 @@ import re
 
 import pandas as pd
 
-from survtrace.cli.screen import show_frame
+from survtrace.cli.screen import counting, show_frame, warn_once
 
 
 def test_a_name_too_long_for_a_narrow_terminal_is_folded_and_numbers_are_not(monkeypatch, capsys):
@@ -38,3 +38,14 @@ def test_brackets_of_a_title_are_shown_as_they_are(capsys):
     title = "dead [/yes] (duration: time [days])"
     show_frame(pd.DataFrame({"label": ["long enough for a title in one line" * 2]}), title=title)
     assert title in capsys.readouterr().out
+
+
+def test_a_warning_stands_above_the_progress_bar_and_not_in_its_line(monkeypatch, capsys):
+    for name, value in {"FORCE_COLOR": "1", "COLUMNS": "80", "TERM": "xterm"}.items():
+        monkeypatch.setenv(name, value)
+    with counting(None, quiet=False) as advance:
+        advance(5)
+        warn_once()("age lies outside 50 to 90")
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().err)
+    assert "\x1b[2Kwarning: age lies outside 50 to 90\n" in shown
+    assert shown.index("warning") < shown.rindex("predicting 5 rows")

@@ -162,5 +162,8 @@ def counting(total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None
 
 
 def _print(text: Text) -> None:
-    Console(stderr=True).print(text, soft_wrap=True, highlight=False)
+    console = Console(stderr=True)
+    with console.capture() as shown:
+        console.print(text, soft_wrap=True, highlight=False)
+    sys.stderr.write(shown.get())  # a progress bar stands in for it, and moves down a line
     sys.stderr.flush()
