@@ -67,6 +67,17 @@ def test_commands_that_are_only_shown_are_understood():
         get_command(app).commands[name].make_context(name, arguments)
 
 
+def test_what_check_says_of_the_raw_files_is_what_their_guide_shows(tmp_path, monkeypatch):
+    """The fits of the transcript take minutes, so it is made by hand; this tells when to."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "examples"))
+    transcript = importlib.import_module("transcript")
+    transcript.hospital.write(tmp_path)
+    page = transcript.PAGE.read_text(encoding="utf-8")
+    for story in transcript.STORIES:
+        seen = transcript._run(story.first, tmp_path)
+        assert f"$ {story.first}\n{seen}```" in page, "run python docs/examples/transcript.py"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_code_fits_the_page(page):
     blocks = re.findall(r"^```\w+\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)

@@ -129,7 +129,7 @@ def predict_baselines(
             f"that predict for a fifth of its {outcome.n_subjects:,} subjects learned from the "
             f"other four fifths (seed {random_state}), and not from the rows that SurvTRACE was "
             "fitted on. "
-            "Give these (--train) for a comparison on equal terms."
+            "Pass these as train for a comparison on equal terms."
         )
     return Baselines(found, fitted, tuple(notes), tuple(left_out))
 
