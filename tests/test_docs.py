@@ -98,6 +98,23 @@ def test_frames_become_tables_and_figures_pictures(hook):
     assert '<img class="result" alt="a" src="data:image/svg+xml;base64,' in hook.run_blocks(drawn)
 
 
+def test_arrays_and_json_stand_in_one_box(hook):
+    """Lines without two spaces in a row, such as the first of an array, had a box of their own."""
+    shown = hook.run_blocks("""\
+```python
+import json
+import numpy as np
+print(json.dumps({"title": "age", "type": ["number", "null"]}, indent=1))
+```
+
+```python
+np.array([[0.25, 0.5], [0.75, 1.0]])
+```
+""")
+    assert shown.count("{.text .result}") == 2
+    assert ".words" not in shown
+
+
 def test_an_example_that_fails_breaks_the_build(hook):
     with pytest.raises(ZeroDivisionError):
         hook.run_blocks("```python\n1 / 0\n```\n")
