@@ -24,7 +24,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 LEAVING = re.compile(r"\]\(\.\./((?:\.\./)*benchmarks/)")
-ALIGNED = re.compile("[│┃━─]|  ")
+ALIGNED = re.compile(r"[│┃━─]|  |^(?=.{,80}$)(array\(|[\s\[\](){}])")  # tables, arrays, JSON
 
 
 def on_files(files: Any, config: Any) -> Any:

@@ -67,6 +67,17 @@ def test_commands_that_are_only_shown_are_understood():
         get_command(app).commands[name].make_context(name, arguments)
 
 
+def test_what_check_says_of_the_raw_files_is_what_their_guide_shows(tmp_path, monkeypatch):
+    """The fits of the transcript take minutes, so it is made by hand; this tells when to."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "examples"))
+    transcript = importlib.import_module("transcript")
+    transcript.hospital.write(tmp_path)
+    page = transcript.PAGE.read_text(encoding="utf-8")
+    for story in transcript.STORIES:
+        seen = transcript._run(story.first, tmp_path)
+        assert f"$ {story.first}\n{seen}```" in page, "run python docs/examples/transcript.py"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_code_fits_the_page(page):
     blocks = re.findall(r"^```\w+\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
@@ -85,6 +96,23 @@ def test_frames_become_tables_and_figures_pictures(hook):
     assert "<td>1</td>" in frame
     drawn = "```python\nimport matplotlib.pyplot as plt\nplt.plot([1])\nplt.ylabel('a')\n```\n"
     assert '<img class="result" alt="a" src="data:image/svg+xml;base64,' in hook.run_blocks(drawn)
+
+
+def test_arrays_and_json_stand_in_one_box(hook):
+    """Lines without two spaces in a row, such as the first of an array, had a box of their own."""
+    shown = hook.run_blocks("""\
+```python
+import json
+import numpy as np
+print(json.dumps({"title": "age", "type": ["number", "null"]}, indent=1))
+```
+
+```python
+np.array([[0.25, 0.5], [0.75, 1.0]])
+```
+""")
+    assert shown.count("{.text .result}") == 2
+    assert ".words" not in shown
 
 
 def test_an_example_that_fails_breaks_the_build(hook):

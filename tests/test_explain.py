@@ -402,6 +402,13 @@ def test_the_verdict_can_be_read(importance, verdict):
     assert verdict in sentence
 
 
+def test_the_verdict_names_the_cause_as_the_model_does():
+    """`survtrace explain` said "Cause 1" below a table that said "circulatory"."""
+    found = faithfulness(*tables(np.arange(1, 11) / 55, np.arange(10)))
+    _, sentence = found.sentences({"stroke": "stroke or TIA"})
+    assert sentence.startswith("Stroke or TIA: attention ranks covariates")
+
+
 def test_each_cause_has_its_correlation(fitted_three, three_causes):
     X, y = three_causes
     importance = permutation_importance(fitted_three, X, y, n_repeats=1, random_state=0)

@@ -207,8 +207,10 @@ def test_a_foreign_folder_with_a_file_of_our_name_is_left_alone(fitted_one, tmp_
 
 
 def test_what_is_no_folder_of_ours_is_refused(tmp_path, saved):
-    with pytest.raises(SavedFileError, match=r"holds no saved estimator \(estimator.json is miss"):
+    with pytest.raises(SavedFileError, match=r"holds no saved estimator \(there is no such fold"):
         load(tmp_path / "nowhere")
+    with pytest.raises(SavedFileError, match=r"holds no saved estimator \(estimator.json is miss"):
+        load(tmp_path)
     with pytest.raises(SavedFileError, match="holds no saved estimator"):
         load(saved / TENSORS)
     (saved / TENSORS).unlink()

@@ -102,8 +102,8 @@ def load(path: str | Path) -> SurvTRACE:
     --------
     >>> load("no/such/folder")
     Traceback (most recent call last):
-    survtrace.errors.SavedFileError: no/such/folder holds no saved estimator (estimator.json is \
-missing). Pass the folder that SurvTRACE.save wrote.
+    survtrace.errors.SavedFileError: no/such/folder holds no saved estimator (there is no such \
+folder). Pass the folder that SurvTRACE.save or survtrace fit wrote.
     """
     note, arrays = read_folder(read_path("path", path))
     try:

@@ -147,9 +147,10 @@ def read_note(path: Path) -> tuple[dict[str, Any], bytes]:
         content = read_regular(path / NOTE, MOST_NOTE_BYTES)
         note = parse(content)
     except (FileNotFoundError, NotADirectoryError):
+        seen = f"{NOTE} is missing" if path.exists() else "there is no such folder"
         raise SavedFileError(
-            f"{path} holds no saved estimator ({NOTE} is missing). Pass the folder that "
-            "SurvTRACE.save wrote."
+            f"{path} holds no saved estimator ({seen}). Pass the folder that SurvTRACE.save or "
+            "survtrace fit wrote."
         ) from None
     except SavedFileError:
         raise

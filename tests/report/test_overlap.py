@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 
 from survtrace import SurvTRACE
+from survtrace.errors import LearnedRowsWarning
 from survtrace.evaluation.learned_rows import looks_learned
 from survtrace.report.collected import collect
 from survtrace.report.overlap import check_rows, shared_subjects
-from survtrace.report.page import render
+from survtrace.report.page import render, write_report
 from survtrace.tables.outcome.outcome import read_outcome
 
 # In one process, so that what the fixtures fit is fitted once.
@@ -82,3 +83,11 @@ def test_nothing_is_compared_on_rows_that_were_learned_from(of_three_causes):
     assert "Nothing is compared on rows that the model has learned from." in page
     for word in ("Better", "Against", "Cox is", "learned from other rows"):
         assert word not in page
+
+
+def test_who_does_not_open_the_page_is_warned_of_rows_that_were_learned_from(
+    of_three_causes, tmp_path
+):
+    est, train = of_three_causes.est, of_three_causes.train
+    with pytest.warns(LearnedRowsWarning, match="These seem to be rows the model was trained on"):
+        write_report(est, *train, tmp_path / "report.html", n_repeats=1, verbose=False)

@@ -65,6 +65,23 @@ def require_free(
     require_writable(out, option=option)
 
 
+def require_page(out: Path) -> None:
+    """Refuse a page under a name that no browser takes for one, such as report.pdf.
+
+    Examples
+    --------
+    >>> require_page(Path("report.pdf"))
+    Traceback (most recent call last):
+    survtrace.errors.SettingError: --out must end in .html; got report.pdf. The page opens in a \
+browser, which prints it as PDF.
+    """
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise SettingError(
+            f"--out must end in .html; got {out}. The page opens in a browser, which prints it as "
+            "PDF."
+        )
+
+
 def require_free_model(
     out: Path, *, force: bool, inputs: Sequence[Path | None] = (), n_bytes: int = 0
 ) -> None:

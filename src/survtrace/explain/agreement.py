@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from scipy.stats import norm, rankdata
 
 from survtrace.errors import DataError
 from survtrace.metrics.inputs import checked_level
+from survtrace.naming import capital
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,16 +39,22 @@ class Faithfulness:
     level: float
 
     def __str__(self) -> str:
+        return "\n".join(self.sentences())
+
+    def sentences(self, cause_names: Mapping[Any, str] | None = None) -> list[str]:
+        """Say how even attention is, and of each cause whether it may be read as importance."""
         least, most, even = 100 * self.least, 100 * self.most, 100 / self.n_covariates
         share = (
             f"Attention gives each of {self.n_covariates} covariates between {least:.1f} and "
             f"{most:.1f} % of its weight; even would be {even:.1f} %."
         )
-        return "\n".join([share, *(self._sentence(row) for row in self.table.itertuples())])
+        names = cause_names or {label: f"cause {label}" for label in self.table["cause"]}
+        rows = self.table.itertuples()
+        return [share, *(f"{capital(names[row.cause])}: {self._verdict(row)}" for row in rows)]
 
-    def _sentence(self, row: Any) -> str:
+    def _verdict(self, row: Any) -> str:
         if np.isnan(row.correlation):
-            return f"Cause {row.cause}: attention or importance has no order to compare."
+            return "attention or importance has no order to compare."
         if row.low > 0:
             verdict = "attention ranks covariates much as their importance does"
         elif row.high < 0:
@@ -54,7 +62,7 @@ class Faithfulness:
         else:
             verdict = "attention does not tell which covariates matter; rely on their importance"
         return (
-            f"Cause {row.cause}: {verdict} (rank correlation {row.correlation:.2f}, "
+            f"{verdict} (rank correlation {row.correlation:.2f}, "
             f"{100 * self.level:g} % interval {row.low:.2f} to {row.high:.2f})."
         )
 

@@ -115,10 +115,11 @@ def predict_baselines(
             notes += _notes(baseline, fits, n_learning, names_of(est))
             n_pooled = max(n_pooled, *map(_pooled, fits), 0)
     if n_pooled:
+        counted = "1 level" if n_pooled == 1 else f"{n_pooled:,} levels"
         notes.append(
             "Levels of categorical covariates that are too rare for the baselines (fewer than "
             f"{POOL_BELOW} learning subjects, or beyond the {MAX_COLUMNS} columns allowed) share "
-            f"a column with the others of their covariate: {n_pooled:,} in all."
+            f"a column with the others of their covariate: {counted}."
         )
     if train is not None:
         fitted = f"The baselines were fitted on the {len(train[0]):,} training rows given."
@@ -128,7 +129,7 @@ def predict_baselines(
             f"that predict for a fifth of its {outcome.n_subjects:,} subjects learned from the "
             f"other four fifths (seed {random_state}), and not from the rows that SurvTRACE was "
             "fitted on. "
-            "Give these (--train) for a comparison on equal terms."
+            "Pass these as train for a comparison on equal terms."
         )
     return Baselines(found, fitted, tuple(notes), tuple(left_out))
 

@@ -236,8 +236,6 @@ def _importance(view: View, n_repeats: int, random_state: int) -> Importance:
     drawn = np.sort(np.random.default_rng(random_state).permutation(len(X))[:most])
     some, their = X.iloc[drawn], view.outcome.take(drawn)
     table = permutation_importance(est, some, their, n_repeats=n_repeats, random_state=random_state)
-    agreement = str(faithfulness(covariate_relevance(est, some), table))
-    for label in est.causes_:
-        name = names_of(est).cause(label)
-        agreement = agreement.replace(f"Cause {label}: ", f"{capital(name)}: ")
-    return Importance(table, tuple(agreement.splitlines()), len(some), n_repeats)
+    agreement = faithfulness(covariate_relevance(est, some), table)
+    sentences = tuple(agreement.sentences(names_of(est).causes))
+    return Importance(table, sentences, len(some), n_repeats)

@@ -24,7 +24,7 @@ def check_rows(
         return (
             f"{twins:,} of the {len(scored[1]):,} scored subjects have a twin, covariates and "
             "outcome alike, among the training rows given. If these are the same people, the "
-            "scores below are too good. Twins by chance are common only where covariates are "
+            "scores are too good. Twins by chance are common only where covariates are "
             "few and coarse.",
         ), ()
     if looks_learned(est, scored[1]):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from survtrace.errors import LearnedRowsWarning, warn
 from survtrace.estimator import SurvTRACE
 from survtrace.naming import card_events, card_words, follow_up_words
 from survtrace.persistence import load
@@ -91,6 +92,8 @@ def write_report(
         summary = collect(est, X, y, train=train, tell=tell, **draws)
         tell("drawing")
         part.write_text(render(summary, title=title), encoding="utf-8")
+    for alert in summary.alerts:  # whoever does not open the page must not miss it
+        warn(alert, LearnedRowsWarning)
     return file
 
 

@@ -172,6 +172,9 @@ def test_attention_and_importance_can_be_read_as_tables(page):
     expect(page.locator("#importance .bar")).to_have_count(4)
     page.get_by_label("Cause", exact=True).select_option("2")
     expect(page.locator("#importance-table caption")).to_have_text("Importance for cause 2")
+    expect(page.locator("#importance-table th").nth(1)).to_have_text("importance x 1000")
+    for cell in page.locator("#importance-table tbody td").all_text_contents():
+        assert re.fullmatch(r"\W?\d+\.\d\d", cell)  # not -0.00000908
 
 
 def test_every_control_has_a_name_every_figure_words_and_nothing_sticks_out(page):
@@ -194,6 +197,15 @@ def test_every_control_has_a_name_every_figure_words_and_nothing_sticks_out(page
 def test_the_model_is_named_in_sight(page):
     expect(page.locator("#model")).to_contain_text("Model ward 7: ")
     expect(page).to_have_title("ward 7 · Risk explorer")
+
+
+def test_a_model_called_model_is_not_named_twice(page, address):
+    words = page.evaluate(
+        """async (address) => (await import(`${address}page/card.js`)).modelWords(
+             { name: "model", outcomes: [], n_subjects: 9 })""",
+        address,
+    )
+    assert words == "Model: learned from 9 subjects."
 
 
 def test_a_value_outside_the_usual_range_is_marked_at_its_field(page):

@@ -1,5 +1,7 @@
 """The command `page`: one file with the model in it, never written over by accident."""
 
+import pytest
+
 
 def test_page_writes_a_file_that_says_what_it_is_of(survtrace, model, tmp_path):
     out = tmp_path / "calculator.html"
@@ -22,6 +24,15 @@ def test_page_does_not_write_over_a_file_unless_told_to(survtrace, model, tmp_pa
     assert out.read_text() == "mine"
     assert survtrace("page", model, "--out", out, "--force", "--quiet").code == 0
     assert out.read_text("utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("command", ["page", "report"])
+def test_a_page_under_a_name_that_no_browser_opens_is_refused(survtrace, model, tmp_path, command):
+    table = () if command == "page" else ("nowhere.csv",)
+    ended = survtrace(command, model, *table, "--out", tmp_path / "page.pdf")
+    assert ended.code == 2
+    assert "--out must end in .html" in ended.err
+    assert not (tmp_path / "page.pdf").exists()
 
 
 def test_page_never_writes_into_the_model(survtrace, model):

@@ -1,5 +1,6 @@
 """A model answers from file to file, is scored, explained, reported on and served."""
 
+import copy
 import io
 import json
 import os
@@ -27,7 +28,7 @@ def test_predict_writes_identifiers_and_probabilities(
     ended = survtrace("predict", model, table, "--times", "2, 8", "--id", "patient", "--out", out)
     assert (ended.code, ended.out) == (0, "")
     assert "240 rows in" in ended.err
-    assert "rows per second" in ended.err
+    assert "rows per second; wrote" in ended.err
     found = read_table(out)
     causes = [f"incidence_{cause}_{time}" for cause in (1, 2, 3) for time in (2, 8)]
     assert list(found) == ["patient", "survival_2", "survival_8", *causes]
@@ -163,6 +164,26 @@ def test_evaluate_shows_every_cause_at_every_horizon(survtrace, model, table):
     ]
     assert "predicted" in out
     assert "observed" in out
+
+
+def test_predict_names_the_unit_of_its_times(survtrace, fitted_three, table, tmp_path):
+    """Whoever asks a model of days for 1, 5 and 10 years is not left in the dark."""
+    est = copy.copy(fitted_three)
+    est.time_unit = "days"
+    est.save(tmp_path / "of_days")
+    options = ("--times", "1,5", "--out", tmp_path / "p.csv")
+    ended = survtrace("predict", tmp_path / "of_days", table, *options)
+    assert f"rows per second; times are in days; wrote {tmp_path}" in ended.err
+
+
+@pytest.mark.filterwarnings("default::survtrace.DataWarning")
+def test_evaluate_shows_a_dash_where_a_score_has_no_value(survtrace, model, table):
+    options = ("--id", "patient", "--horizons", "0.00001,8")
+    code, out, err = survtrace("evaluate", model, table, *OUTCOME, *options)
+    assert code == 0
+    assert "nobody had the event by then" in err
+    assert "nan" not in out
+    assert " - " in out
 
 
 def test_evaluate_prints_json_and_takes_the_censoring_of_other_rows(survtrace, model, table):

@@ -3,6 +3,9 @@
 import { percent, plain } from "./charts.js";
 import { $, element, fillTable } from "./dom.js";
 
+// A folder is called "model" as a rule: "Model model" would say nothing more.
+const titled = ({ name }) => (/^model$/i.test(name) ? "Model" : `Model ${name || "without a name"}`);
+
 // Which model it is, from whom and when it learned.
 export function modelWords(model) {
   const counts = model.outcomes.map(([name, n]) => `${name}: ${plain(n)}`).join(", ");
@@ -10,7 +13,7 @@ export function modelWords(model) {
     : `learned from ${plain(model.n_subjects)} subjects${counts ? ` (${counts})` : ""}`
       + `${model.fitted_on ? ` on ${model.fitted_on}` : ""}`;
   const broken = model.interrupted ? "; training was interrupted" : "";
-  return `Model ${model.name || "without a name"}: ${learned}${broken}.`;
+  return `${titled(model)}: ${learned}${broken}.`;
 }
 
 const values = ({ kind, low, high, unit, levels, missing }) => (missing === 1 ? "–" : kind === "numerical" ? `${low} to ${high} ${unit}`.trim()
@@ -29,5 +32,5 @@ export function showCard(schema) {
   $("model").textContent = modelWords(schema.model);
   $("model").hidden = false;
   $("model-card").replaceChildren(...card(schema));
-  $("card-sheet").replaceChildren(element("h1", {}, `Model ${schema.model.name || "without a name"}`), ...card(schema));
+  $("card-sheet").replaceChildren(element("h1", {}, titled(schema.model)), ...card(schema));
 }

@@ -33,13 +33,13 @@ export async function showImportance({ schema }) {
     const cause = $("importance-of").value;
     const ofCause = rows.filter((row) => row.cause === cause).sort((p, q) => q.importance - p.importance);
     const label = Object.fromEntries(schema.covariates.map((c) => [c.name, c.label]));
-    const short = (v) => (v === null ? "" : Number(v.toPrecision(3)).toString());
+    const short = (v) => (v === null ? "" : (1000 * v).toFixed(2).replace("-", "−"));
     if ($("importance").clientWidth) {
       $("importance").replaceChildren(bars({ width: $("importance").clientWidth,
         rows: ofCause.map((row) => ({ ...row, covariate: label[row.covariate] ?? row.covariate })),
         say: `Importance for ${named(cause)}, largest first: ${ofCause.map((row) => label[row.covariate] ?? row.covariate).join(", ")}` }));
     }
-    fillTable($("importance-table"), `Importance for ${named(cause)}`, ["covariate", "importance", "low", "high"],
+    fillTable($("importance-table"), `Importance for ${named(cause)}`, ["covariate", "importance x 1000", "low", "high"],
       ofCause.map((row) => [label[row.covariate] ?? row.covariate, short(row.importance), short(row.low), short(row.high)]));
   };
   $("importance-of").addEventListener("change", update);

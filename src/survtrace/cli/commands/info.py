@@ -127,7 +127,7 @@ def _show(facts: dict[str, Any]) -> None:
         or "all at their defaults",
         "updated": "; ".join(in_words(each) for each in facts["updates"]),
     }
-    width = max(10, *(len(name) + 2 for name, text in lines.items() if text))
+    width = max(10, *(len(name) + 3 for name, text in lines.items() if text))
     for name, text in lines.items():
         if text:
             typer.echo(screen.plain(f"{name + ':':<{width}}{text}"))

@@ -9,7 +9,7 @@ import typer
 
 from survtrace.cli import screen
 from survtrace.cli.options import Force, Model, Quiet
-from survtrace.cli.outputs import require_free
+from survtrace.cli.outputs import require_free, require_page
 from survtrace.errors import SettingError
 
 
@@ -40,6 +40,7 @@ def page(
     from survtrace.portable import load
 
     require_free(out, force=force, inputs=[model, importance])
+    require_page(out)
     light = load(model)
     with screen.hushed(quiet):
         warn_of_interrupted(light)

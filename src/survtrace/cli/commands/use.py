@@ -27,7 +27,7 @@ from survtrace.cli.options import (
     reads_table,
     rows_as_in,
 )
-from survtrace.cli.outputs import STANDARD, require_free
+from survtrace.cli.outputs import STANDARD, require_free, require_page
 from survtrace.errors import DataWarning, SettingError, warn
 
 if TYPE_CHECKING:
@@ -122,6 +122,8 @@ def predict(
         rate = {"rows": rows, "seconds": seconds, "rows_per_second": rows / seconds}
         screen.show_json({**rate, "out": str(out)})
     words = f"{rows:,} rows in {seconds:.1f} s, {rows / seconds:,.0f} rows per second"
+    if est.time_unit_:
+        words += f"; times are in {est.time_unit_}"
     screen.say(words if out == STANDARD else f"{words}; wrote {out}", quiet=quiet)
 
 
@@ -238,7 +240,7 @@ def explain(
         "attention": importance["covariate"].map(relevance.set_index("covariate")["relevance"]),
     }
     screen.show_frame(pd.DataFrame(shown).round({"attention": 3}))
-    typer.echo(str(agreement))
+    typer.echo("\n".join(agreement.sentences(est.cause_names_)))
 
 
 @reads_table(AS_FIT)
@@ -271,6 +273,7 @@ def report(
     from survtrace.report import write_report
 
     require_free(out, force=force, inputs=[table, model, train])
+    require_page(out)
     est = load(model)
     with screen.hushed(quiet), rows_as_in(table):
         warn_of_interrupted(est)
@@ -372,8 +375,9 @@ def _side_by_side(est: SurvTRACE, scores: pd.DataFrame) -> pd.DataFrame:
 def _with_interval(
     frame: pd.DataFrame, name: str, factor: float = 1, digits: int = 3
 ) -> pd.Series[str]:
-    """Write each value and, in brackets, the ends of its interval."""
+    """Write each value and, in brackets, the ends of its interval, if there are any."""
     value, low, high = (
         (factor * frame[each]).map(f"{{:.{digits}f}}".format) for each in (name, "low", "high")
     )
-    return value + " (" + low + ".." + high + ")"
+    bare = value.where(frame[name].notna(), "-")
+    return bare.where(frame["low"].isna(), value + " (" + low + ".." + high + ")")
