@@ -60,7 +60,7 @@ def test_from_arrays_has_a_field_for_what_is_given_alone():
     )
     assert Surv.from_arrays(event, duration, id=[4, 7]).dtype["id"] == np.dtype(int)
     assert Surv.from_arrays(event, duration, id=["a", "b"])["id"].tolist() == ["a", "b"]
-    named = Surv.from_arrays(["w", "x"], duration, "w", entry=[1, 0], id=["a", "b"])
+    named = Surv.from_arrays(["w", "x"], duration, [1, 0], ["a", "b"], "w")
     assert read_outcome(named).event.tolist() == [0, 1]
     with pytest.raises(DataError, match="event, duration and entry must describe the same"):
         Surv.from_arrays(event, duration, entry=[0.0])

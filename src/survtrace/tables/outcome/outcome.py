@@ -140,9 +140,9 @@ class Surv:
     def from_arrays(
         event: ArrayLike,
         duration: ArrayLike,
-        censored: Any = None,
         entry: ArrayLike | None = None,
         id: Any = None,
+        censored: Any = None,
     ) -> NDArray[np.void]:
         """Pack columns into one structured array, with fields ``event`` and ``duration``.
 
@@ -155,10 +155,6 @@ class Surv:
             censored, else the cause.
         duration
             Length of follow-up: when it ended, counted from the same origin as ``entry``.
-        censored
-            The label, or a list of labels, that means censored, where the usual words do not say
-            it; these become 0, and every other label is a cause. ``[]`` or ``"nobody"``: nobody is
-            censored; ``"empty"``: those without a label are.
         entry
             When observation of the row began, counted from the same origin and in the same unit as
             ``duration``; 0 for everybody if left out. With age as the clock, it is the age at
@@ -166,6 +162,10 @@ class Surv:
         id
             A label of the subject, which may then have several rows (start-stop rows, each with
             the covariates of its time): in the order of time, apart, the event in the last.
+        censored
+            The label, or a list of labels, that means censored, where the usual words do not say
+            it; these become 0, and every other label is a cause. ``[]`` or ``"nobody"``: nobody is
+            censored; ``"empty"``: those without a label are.
 
         Examples
         --------
