@@ -144,6 +144,18 @@ def test_a_column_named_by_when_the_status_was_asked_is_not_questioned(name):
         read_meaning(counts(_0=3, _1=4), name=f"lost {name}")
 
 
+@pytest.mark.parametrize("name", ["vital_status", "VitalStatus", "Vital Status Recode"])
+def test_a_vital_status_of_which_1_lived_longer_is_asked_about(name):
+    longer, shorter = Followed(4, 60, 5, 20), Followed(3, 12, 2, 6)
+    words = r"0 for dead and 1 for alive.*censored=1 if 1 means alive, or censored=0 if 1 means"
+    with pytest.raises(DataError, match=words):
+        read_meaning(LabelCounts({0: shorter, 1: longer}), name=name)
+    assert read_meaning(LabelCounts({0: shorter, 1: longer}), 1, name=name).causes == (0,)
+    assert read_meaning(LabelCounts({0: longer, 1: shorter}), name=name).causes == (1,)
+    assert read_meaning(LabelCounts({0: shorter, 1: longer}), name="status").causes == (1,)
+    assert read_meaning(LabelCounts({0: shorter, 1: longer}), name=name, ask=False).causes == (1,)
+
+
 def test_reasons_for_censoring_are_asked_about_together():
     """SAS's CNSR is 0 for an event, and 1, 2, .. for the reasons; they would have been causes."""
     words = r"say 1, 2 of those.*censored=\[1, 2\] if 1, 2 mean censored, or censored=0 if"

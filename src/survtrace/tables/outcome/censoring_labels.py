@@ -111,9 +111,11 @@ def read_meaning(
     _require_few(others, counts)
     if named is None:
         _ask_about_name(name, counts)
+        if ask:
+            _ask_about_vital_status(name, counts)
         _ask(counts, means, others, ask)
         _warn_of_codes(others, counts)
-    elif not names_the_censored(name):  # 0 of CNSR is an event
+    elif not (names_the_censored(name) or _is_vital_status(name)):  # 0 of CNSR is an event
         _warn_of_usual(others, counts)
     return Meaning(sort_causes(_merge_same_labels(others, counts)), sort_causes(means))
 
@@ -151,6 +153,28 @@ def _ask_about_name(name: str, counts: LabelCounts) -> None:
             (f"if {listed} mean{s} censored", [*truths, *doubtful]),
             (f"if {listed} mean{s} an event", others),
         )
+
+
+def _ask_about_vital_status(name: str, counts: LabelCounts) -> None:
+    """Stop where 1 of a vital status may mean alive, as cancer registries code it (NAACCR).
+
+    Who is alive was followed longer than the dead, on average; most columns of that name have 1
+    for dead, and pass.
+    """
+    if set(counts) != {0, 1} or not _is_vital_status(name):
+        return
+    dead, alive = (counts[label].total / counts[label].n for label in (0, 1))
+    if alive > dead:
+        _stop(
+            f"the event column is called {name!r} and has {shown(counts)}; those with 1 were "
+            "followed longer. Cancer registries write 0 for dead and 1 for alive.",
+            ("if 1 means alive", [1]),
+            ("if 1 means dead", [0]),
+        )
+
+
+def _is_vital_status(name: str) -> bool:
+    return "vitalstat" in plain_words(name).replace(" ", "")
 
 
 def _require_present(named: Sequence[Any], counts: LabelCounts) -> None:
