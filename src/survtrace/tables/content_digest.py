@@ -10,6 +10,8 @@ from survtrace.errors import DataWarning
 from survtrace.tables.covariates.covariates import open_table
 from survtrace.tables.outcome.outcome import read_outcome
 
+LETTERS = ("utf-8", "surrogatepass")
+
 
 def content_digest(X: Any, y: Any, *settings: Any) -> str:
     """Digest covariates with their names, the outcome, and settings that matter beside them.
@@ -23,10 +25,10 @@ def content_digest(X: Any, y: Any, *settings: Any) -> str:
     """
     with warnings.catch_warnings(action="ignore", category=DataWarning):  # the fit warns
         outcome = read_outcome(y, zero_duration=0.0)
-    columns = [
-        (each.name, str(each.dtype), each.to_list()) for each in open_table(X).iter_columns()
-    ]
     times = [outcome.duration, outcome.event, outcome.entry, outcome.id]
     known = [None if each is None else each.tolist() for each in times]
-    content = repr((columns, known, outcome.causes, settings))
-    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+    digest = hashlib.sha256(repr((known, outcome.causes, settings)).encode(*LETTERS))
+    for each in open_table(X).iter_columns():  # one at a time, in the memory of one
+        content = repr((each.name, str(each.dtype), each.to_list()))
+        digest.update(content.encode(*LETTERS))
+    return digest.hexdigest()
