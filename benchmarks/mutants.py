@@ -90,6 +90,7 @@ TESTS: dict[str, list[list[str]]] = {
     "training": [
         ["tests/training"],
         [*FITS, "tests/laws/test_cutting.py", "tests/inference/test_interval.py"],
+        ["tests/test_bad_input.py"],
     ],
 }
 # Packages that some files of tests import at their head, and some machines lack: an empty module

@@ -92,6 +92,13 @@ def test_a_group_without_events_has_an_interval_that_begins_at_0():
     assert 0.05 < curve.high[0] < 0.25
 
 
+def test_who_had_another_event_first_counts_as_seen_where_nobody_had_this_one():
+    """Wilson's interval of 0 in 40: nobody is censored by then, of whatever they had an event."""
+    y = {"event": [1] * 20 + [2] * 20, "duration": [1.0] * 20 + [5.0] * 20}
+    curve = calibration_curve(y, np.full(40, 0.1), time=3.0, cause=2, groups=1)
+    assert (curve.low[0], curve.high[0]) == pytest.approx((0.0, 0.0876), abs=1e-4)
+
+
 def test_censoring_widens_an_interval():
     rng = np.random.default_rng(0)
     duration, event = rng.exponential(1.0, 200), np.ones(200, dtype=int)

@@ -65,5 +65,6 @@ def test_their_ends_by_chance_run_from_0_to_the_distance_found():
     """Of 101 subjects, who stand for themselves: each is a quantile of its own."""
     some = {"event": EVENT[:101], "duration": Y["duration"][:101]}
     for each in astuple(calibration_errors(some, TRUTH[:101], 5.0, cause=1))[:4]:
+        assert len(each.shrunken) == 11
         assert each.shrunken[0] == pytest.approx(0, abs=1e-12)
         assert each.shrunken[-1] == pytest.approx(each)

@@ -19,7 +19,14 @@ from survtrace.metrics import (
     integrated_brier_score_survival,
     mean_incidence,
 )
-from survtrace.metrics.censoring import UNRELATED, Part, Weights, read_weights, stood_for
+from survtrace.metrics.censoring import (
+    UNRELATED,
+    Part,
+    Weights,
+    _variance_of_count,
+    read_weights,
+    stood_for,
+)
 from survtrace.tables.outcome.outcome import Outcome, read_outcome
 
 TRAIN = {"event": [1, 0, 1, 0, 0], "duration": [1.0, 2.0, 2.0, 3.0, 4.0]}
@@ -302,6 +309,19 @@ def test_stored_numbers_of_entries_give_the_same_errors():
     known = CensoringSurvival(chance.times, chance.values, entered=chance.entered)
     score = brier_score_at(y, np.linspace(0, 1, 60), 2.0, cause=1, y_train=known)
     assert score.standard_error < scores[0].standard_error
+
+
+def test_who_leaves_and_who_enters_at_one_time_both_vary():
+    """At 2 two of six leave, by chance, and one enters, as one of a stream."""
+    y = {
+        "event": [0, 0, 1, 1, 1, 1, 1],
+        "duration": [2.0, 2.0, 3.0, 3.0, 4.0, 4.0, 4.0],
+        "entry": [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0],
+    }
+    G = censoring_survival(y)
+    left = G.at_risk * (1 - G.hazard)
+    variance = dict(zip(G.times.tolist(), _variance_of_count(G, G.hazard, left), strict=True))
+    assert variance[2.0] == pytest.approx(2 * (1 - 2 / 6) + 1)
 
 
 @pytest.mark.parametrize("score", [brier_score, auc, concordance_cause_specific])

@@ -35,3 +35,9 @@ def test_two_events_are_enough_to_ask_between_them_and_one_is_not():
     (question,) = ask(Outcome(duration, np.array([1, 1, 0, 0]), (1,)), end=4.0)
     np.testing.assert_allclose(question.times, np.linspace(1.1, 2.9, 25))
     assert ask(Outcome(duration, np.array([1, 0, 0, 0]), (1,)), end=4.0) == []
+
+
+def test_without_an_event_on_the_grid_nothing_is_asked_late_or_not():
+    duration, event = np.array([5.0, 6.0, 7.0]), np.array([1, 1, 0])
+    for entry in (None, np.array([0.5, 0.0, 1.0])):
+        assert ask(Outcome(duration, event, (1,), entry=entry), end=4.0) == []

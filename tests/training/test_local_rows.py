@@ -34,6 +34,9 @@ def test_rows_that_end_before_the_grid_begins_are_left_out():
     with pytest.warns(DataWarning, match="2 of 3 rows have no follow-up between 2 and 4"):
         kept = _on_grid(outcome, np.array([2.0, 3.0, 4.0]))
     assert kept.tolist() == [False, False, True]
+    in_years = Outcome(outcome.duration / 12, outcome.event, (1,))
+    with pytest.warns(DataWarning, match="2 of 3 rows have no follow-up"):
+        assert _on_grid(in_years, np.array([2.0, 3.0, 4.0]) / 12).tolist() == kept.tolist()
 
 
 def test_what_is_missing_is_counted_beside_what_was_in_the_fit(fitted_three, three_causes):

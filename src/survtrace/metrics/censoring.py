@@ -311,11 +311,11 @@ class Weights:
 
 
 def _first_gap(G: CensoringSurvival, until: int) -> float:
-    """Find the first time, up to a number, at which others enter after nobody was left."""
-    if G.at_risk is None or G.entered is None:
+    """Find the first time with nobody left, up to that of a number: others enter by then."""
+    if G.at_risk is None:
         return np.inf
-    others_enter = (G.at_risk[1 : until + 1] == 0) & (G.entered[1 : until + 1] > 0)
-    return float(G.times[1 : until + 1][others_enter].min(initial=np.inf))
+    nobody_left = G.at_risk[1 : until + 1] == 0
+    return float(G.times[1 : until + 1][nobody_left].min(initial=np.inf))
 
 
 def _variance_of_count(G: CensoringSurvival, hazard: Floats, left: Floats) -> Floats:

@@ -7,7 +7,13 @@ import pandas as pd
 import pytest
 
 from survtrace import DataError
-from survtrace.tables.files.chunks import count_rows, read_chunks, write_chunks, written_whole
+from survtrace.tables.files.chunks import (
+    column_names,
+    count_rows,
+    read_chunks,
+    write_chunks,
+    written_whole,
+)
 from survtrace.tables.files.formats import SUFFIXES, read_table
 
 TABLE = pd.DataFrame(
@@ -25,6 +31,20 @@ def write(path, pieces):
     with write_chunks(path) as write_piece:
         for piece in pieces:
             write_piece(piece)
+
+
+@pytest.mark.parametrize("ending", [*SUFFIXES, ".PARQUET", ".FEATHER", ".CSV"])
+def test_the_columns_of_a_table_are_named_in_order(tmp_path, ending):
+    path = tmp_path / f"t{ending}"
+    write(path, [TABLE])
+    assert column_names(path) == list(TABLE)
+
+
+@pytest.mark.parametrize("name", ["t.xlsx", "T.XLSX"])
+def test_the_columns_of_a_sheet_are_named_in_order(tmp_path, name):
+    with open(tmp_path / name, "wb") as file:
+        TABLE.to_excel(file, index=False, engine="openpyxl")
+    assert column_names(tmp_path / name) == list(TABLE)
 
 
 @ENDINGS
@@ -146,6 +166,8 @@ def test_pieces_of_a_sheet_make_up_the_table(tmp_path, n_rows):
     assert max(map(len, pieces)) <= n_rows
     found = pd.concat(pieces, ignore_index=True)
     pd.testing.assert_frame_equal(found, TABLE[["n", "sex"]])
+    with pytest.raises(DataError, match="'weight'"):
+        list(read_chunks(tmp_path / "t.xlsx", ["n", "weight"], n_rows=n_rows))
 
 
 def test_a_closed_standard_output_is_told_of(monkeypatch):

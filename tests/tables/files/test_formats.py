@@ -84,6 +84,14 @@ def test_the_outcome_is_never_a_covariate():
     assert y["event"].tolist() == [0, 1]
 
 
+def test_who_is_censored_is_said_before_events_at_0_are_judged():
+    table = pd.DataFrame({"days": [0.0, 5.0, 8.0], "status": ["dead", "well", "dead"], "age": 1})
+    _, y = split_outcome(table, "days", "status", censored=["well"])
+    assert y["duration"].tolist() == [0.0, 5.0, 8.0]
+    with pytest.raises(DataError, match="'ill' does not"):
+        split_outcome(table, "days", "status", censored=["ill"])
+
+
 def test_missing_columns_are_named():
     with pytest.raises(DataError, match=r"no column 'years'; it has \['age'"):
         split_outcome(TABLE, "years", "died")

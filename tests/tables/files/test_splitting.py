@@ -79,6 +79,13 @@ def test_types_are_kept(tmp_path, ending):
     assert read_verbatim(tmp_path / f"t.{ending}", ["id"]) == (2, {"id": ["007", "8"]})
 
 
+def test_rows_of_a_sheet_are_written_as_they_are_shown_and_nothing_beside(tmp_path):
+    pytest.importorskip("openpyxl")
+    pd.DataFrame({"id": ["007", "008"], "age": [61, 47]}).to_excel(tmp_path / "t.xlsx", index=False)
+    copy_rows(tmp_path / "t.xlsx", {tmp_path / "new.csv": np.array([False, True])})
+    assert (tmp_path / "new.csv").read_text() == "id,age\n008,47\n"
+
+
 def test_a_table_that_is_counted_differently_is_refused_and_nothing_is_left(tmp_path):
     (tmp_path / "t.csv").write_bytes(ODD)
     with pytest.raises(DataError, match="4 rows of text, of which 2 were read"):

@@ -111,6 +111,11 @@ def test_a_separator_by_which_few_rows_are_alike_is_better_than_none(tmp_path):
     assert find_format(tmp_path / "t.csv", Reading()).sep == ";"
 
 
+def test_rows_that_end_in_a_separator_are_alike_by_it(tmp_path):
+    (tmp_path / "t.csv").write_text("age;sex;note, long\n" + "61;f;one, two;\n" * 30)
+    assert find_format(tmp_path / "t.csv", Reading()).sep == ";"
+
+
 def test_the_last_row_tells_row_names_of_r_from_a_separator_too_many(tmp_path):
     (tmp_path / "t.csv").write_text("age,sex\n1,61,\n2,47,m\n")
     table = read_table(tmp_path / "t.csv")
