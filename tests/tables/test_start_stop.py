@@ -136,6 +136,11 @@ BAD = {
         r"zero or more, counted from the same origin as duration; 1 of 5 are not \(first: row 0, -3"
         r"\). To use what was measured before",
     ),
+    "several visits before the origin": (
+        {"time": [0, -3, 2, 5, -6]},
+        {},
+        r"2 of 5 are not \(first: row 1, -3\)",
+    ),
     "a visit without a time": (
         {"time": [0, 0, np.nan, 5, 6]},
         {},

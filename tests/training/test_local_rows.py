@@ -54,3 +54,12 @@ def test_covariates_of_other_rows_than_the_outcomes_are_refused(fitted_three, th
     X, y = three_causes
     with pytest.raises(DataError, match="same subjects"):
         read_local_rows(fitted_three, X.head(20), y.head(30))
+
+
+def test_two_subjects_are_enough_and_one_is_not(fitted_three, three_causes):
+    X, y = three_causes
+    assert len(read_local_rows(fitted_three, X[:2], y[:2]).outcome) == 2
+    with pytest.raises(
+        DataError, match=r"at least two subjects with follow-up; got 1 row\(s\) of 1"
+    ):
+        read_local_rows(fitted_three, X[:1], y[:1])

@@ -58,6 +58,13 @@ def test_of_numbers_that_are_all_the_same_none_is_unusual(values):
     assert found.tolist() == [0.0, 0.0, 0.0]
 
 
+def test_two_numbers_have_a_curve_by_which_what_lies_beyond_them_is_unusual():
+    knots, scores = number_curve(np.array([1.0, 2.0]))
+    assert np.isfinite(knots).all()
+    assert (np.diff(scores) > 0).all()
+    assert np.interp(50.0, knots, scores) > 2 > -2 > np.interp(-50.0, knots, scores)
+
+
 @pytest.mark.parametrize(
     "excess",
     [[1.0, 1.0, 1.0, 9.0], [1.0] * 20 + [30.0] * 2, [0.0, 2.0]],
