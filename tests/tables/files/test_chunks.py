@@ -7,7 +7,13 @@ import pandas as pd
 import pytest
 
 from survtrace import DataError
-from survtrace.tables.files.chunks import count_rows, read_chunks, write_chunks, written_whole
+from survtrace.tables.files.chunks import (
+    column_names,
+    count_rows,
+    read_chunks,
+    write_chunks,
+    written_whole,
+)
 from survtrace.tables.files.formats import SUFFIXES, read_table
 
 TABLE = pd.DataFrame(
@@ -53,6 +59,18 @@ def test_text_keeps_its_spelling(tmp_path, ending):
     write(path, [TABLE])
     pieces = read_chunks(path, ["code"], verbatim=["code"], n_rows=4)
     assert pd.concat(pieces)["code"].tolist() == TABLE["code"].tolist()
+
+
+@pytest.mark.parametrize("ending", [*SUFFIXES, ".xlsx"])
+def test_names_of_columns_are_read_whatever_the_case_of_the_ending(tmp_path, ending):
+    path = tmp_path / f"t{ending}"
+    if ending == ".xlsx":
+        TABLE.to_excel(path, index=False)
+    else:
+        write(path, [TABLE])
+    for each in (path, path.rename(tmp_path / f"T{ending.upper()}")):
+        if each.exists():
+            assert column_names(each) == list(TABLE)
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".feather"])

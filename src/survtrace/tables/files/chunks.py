@@ -101,9 +101,9 @@ def column_names(path: str | Path, reading: Reading | None = None) -> list[str]:
     """
     path, reading = require_table(path), reading or Reading()
     with readable(path):
-        if is_parquet(path) or path.suffix == ".feather":
+        if is_parquet(path) or path.suffix.lower() == ".feather":
             return list(arrow_schema(path).names)
-        if path.suffix in EXCEL:
+        if path.suffix.lower() in EXCEL:
             return list(read_sheet(path, reading).columns)
         return list(find_format(path, reading).names)
 
