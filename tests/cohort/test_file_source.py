@@ -250,3 +250,13 @@ def test_entries_as_text_and_one_subject_alone_are_refused(cut_file):
     ends = np.arange(1.0, len(frame) + 1)
     with pytest.raises(DataError, match=r"two subjects; all .* rows have the same id"):
         cut_file(id="a", entry=ends - 1, duration=ends, event=(ends == len(frame)) * 1)[1].scan()
+
+
+def test_of_durations_that_may_be_ages_nobody_is_asked_who_lived_longer(stored, frame):
+    died = frame["months"] > frame["months"].median()
+    changes = {"vital_status": died.astype(int), "age_at_entry": frame["months"] / 2}
+    roles = Roles("vital_status", "months", drop=("patient", "cause", "age_at_entry"))
+    with pytest.raises(DataError, match="those with 1 were followed longer"):
+        stored(roles, **changes).scan()
+    late = Roles("vital_status", "months", entry="age_at_entry", drop=("patient", "cause"))
+    assert stored(late, **changes).scan().causes == (1,)

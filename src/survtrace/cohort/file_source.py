@@ -106,7 +106,8 @@ class FileSource:
                     rows.add(found.id, found.entry, found.duration, code)
                     durations.append(found.duration)
                     weights.append(self._weight(table, first_row))
-        meaning = read_meaning(counts, roles.censored, name=roles.event)
+        enters = roles.entry is not None
+        meaning = read_meaning(counts, roles.censored, name=roles.event, late_entry=enters)
         codes, at_zero, late = (np.concatenate(parts) for parts in zip(*read, strict=True))
         event_of_code = np.array(label_numbers(list(numbers_of), meaning), dtype=np.uint8)
         event = event_of_code[codes]

@@ -151,7 +151,7 @@ def two_groups(values: NDArray[np.float64]) -> str:
     Examples
     --------
     >>> two_groups(np.append(np.linspace(9, 18, 60), np.linspace(90, 180, 80)))
-    'in two groups far apart, 9 to 18 in 43 % and 90 to 180 in 57 % of rows: perhaps in two units'
+    'in two groups far apart, 9 to 18 (43 %) and 90 to 180 (57 %): perhaps in two units'
     >>> two_groups(np.linspace(9, 180, 140))
     ''
     """
@@ -165,8 +165,8 @@ def two_groups(values: NDArray[np.float64]) -> str:
         return ""
     low, high = (f"{group[0]:g} to {group[-1]:g}" for group in groups)
     return (
-        f"in two groups far apart, {low} in {100 * share:.0f} % and {high} in "
-        f"{100 * (1 - share):.0f} % of rows: perhaps in two units"
+        f"in two groups far apart, {low} ({100 * share:.0f} %) and {high} "
+        f"({100 * (1 - share):.0f} %): perhaps in two units"
     )
 
 

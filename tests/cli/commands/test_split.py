@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from survtrace import load
+from survtrace import DataWarning, load
+from survtrace.cli.commands.suggest import warn_of_divided_subjects
 from survtrace.tables.files.formats import read_table
 
 OUTCOME = ("--duration", "months", "--event", "cause")
@@ -54,6 +55,11 @@ def test_a_patient_on_both_sides_is_told_where_no_option_names_the_patients(
     assert words not in survtrace("-q", "split", twice, *options).err
     frame.assign(patient_id=frame.index).to_csv(twice, index=False)
     assert words not in " ".join(survtrace("split", twice, *options).err.split())
+
+
+def test_a_name_with_blanks_is_quoted_in_the_way_out():
+    with pytest.warns(DataWarning, match="say --id 'Patient ID': each is then"):
+        warn_of_divided_subjects({"Patient ID": [7, 8, 7, 9]}, np.array([False, False, True, True]))
 
 
 def test_split_says_its_sizes_as_json(survtrace, table, tmp_path):

@@ -75,6 +75,18 @@ def test_text_keeps_its_spelling(tmp_path, ending):
     assert pd.concat(pieces)["code"].tolist() == TABLE["code"].tolist()
 
 
+@pytest.mark.parametrize("ending", [*SUFFIXES, ".xlsx"])
+def test_names_of_columns_are_read_whatever_the_case_of_the_ending(tmp_path, ending):
+    path = tmp_path / f"t{ending}"
+    if ending == ".xlsx":
+        TABLE.to_excel(path, index=False)
+    else:
+        write(path, [TABLE])
+    for each in (path, path.rename(tmp_path / f"T{ending.upper()}")):
+        if each.exists():
+            assert column_names(each) == list(TABLE)
+
+
 @pytest.mark.parametrize("ending", [".parquet", ".feather"])
 def test_types_survive_gaps(tmp_path, ending):
     ids = pd.DataFrame({"id": pd.array([2**60 + 1, 5, None, None], dtype="Int64")})

@@ -154,6 +154,9 @@ def test_a_vital_status_of_which_1_lived_longer_is_asked_about(name):
     assert read_meaning(LabelCounts({0: longer, 1: shorter}), name=name).causes == (1,)
     assert read_meaning(LabelCounts({0: shorter, 1: longer}), name="status").causes == (1,)
     assert read_meaning(LabelCounts({0: shorter, 1: longer}), name=name, ask=False).causes == (1,)
+    assert read_meaning(
+        LabelCounts({0: shorter, 1: longer}), name=name, late_entry=True
+    ).causes == (1,)
 
 
 def test_reasons_for_censoring_are_asked_about_together():

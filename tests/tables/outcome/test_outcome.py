@@ -566,3 +566,11 @@ def test_columns_with_other_row_labels_are_not_packed_by_position(name):
     with pytest.raises(DataError, match="columns of the outcome must have the same row labels"):
         Surv.from_arrays(**{**columns, name: columns[name][::-1]})
     Surv.from_arrays(**{**columns, name: columns[name][::-1].to_numpy()})
+
+
+def test_of_durations_that_may_be_ages_nobody_is_asked_who_lived_longer():
+    y = {"event": [0, 0, 1, 1], "duration": [50.0, 55.0, 80.0, 85.0]}
+    with pytest.raises(DataError, match="those with 1 were followed longer"):
+        read_outcome(y, event_name="vital_status")
+    y["entry"] = [45.0, 48.0, 77.0, 82.0]
+    assert read_outcome(y, event_name="vital_status").causes == (1,)

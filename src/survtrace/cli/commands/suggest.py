@@ -77,8 +77,9 @@ def warn_of_divided_subjects(
         if both.any() and MOST_ROWS * len(distinct) >= len(codes):
             warn(
                 f"{both.sum():,} of {held_out.sum():,} rows that are set aside have a {name} that "
-                f"occurs among the others, too. If it names the subjects, say --id {name}: each "
-                "is then on one side, and none is both learned from and evaluated on.",
+                "occurs among the others, too. If it names the subjects, say --id "
+                f"{shlex.quote(name)}: each is then on one side, and none is both learned from and "
+                "evaluated on.",
                 DataWarning,
             )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 SPACES = " \t\u00a0\u2007\u2009\u202f"
 _UNIT_TEXTS = """
@@ -65,8 +65,10 @@ def same_unit(text: str) -> str:
     return _ONE_NAME.get(unit, unit if unit in UNITS else "")
 
 
-def are_units(texts: Iterable[str]) -> bool:
+def are_units(texts: Sequence[str]) -> bool:
     """Check whether texts are units, and not all the same: then numbers beside them are mixed.
+
+    Single letters alone, such as H and D, are rather codes than hours and days.
 
     Examples
     --------
@@ -74,4 +76,4 @@ def are_units(texts: Iterable[str]) -> bool:
     (True, False, False)
     """
     names = {same_unit(text) for text in texts}
-    return len(names) > 1 and "" not in names
+    return len(names) > 1 and "" not in names and any(len(text.strip()) > 1 for text in texts)

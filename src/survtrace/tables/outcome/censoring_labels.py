@@ -86,11 +86,14 @@ def read_meaning(
     name: str = "event",
     ask: bool = True,
     part: bool = False,
+    late_entry: bool = False,
 ) -> Meaning:
     """Decide which labels mean censored; `DataError` where that is not clear.
 
     ``censored`` and ``ask`` are as in `read_outcome`; ``name`` is that of the event column. With
     ``part``, the counts are of some rows only, in which a label of ``censored`` need not occur.
+    With ``late_entry``, rows have an entry: then durations, which may be ages, do not say who was
+    followed longer.
 
     Examples
     --------
@@ -111,7 +114,7 @@ def read_meaning(
     _require_few(others, counts)
     if named is None:
         _ask_about_name(name, counts)
-        if ask:
+        if ask and not late_entry:
             _ask_about_vital_status(name, counts)
         _ask(counts, means, others, ask)
         _warn_of_codes(others, counts)

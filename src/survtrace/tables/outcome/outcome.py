@@ -271,7 +271,8 @@ def read_outcome(
     else:
         counts = count_labels(codes, labels, duration)
         name = event_name or str(attrs.get("event_name", columns.event_name))
-        meaning = read_meaning(counts, censored, name=name, ask=ask, part=part)
+        late = columns.entry is not None
+        meaning = read_meaning(counts, censored, name=name, ask=ask, part=part, late_entry=late)
     event = _event_numbers(labels, meaning)[codes]
     duration = _shift_zero_durations(duration, event, zero_duration, first_row)
     rows = _read_subject_rows(columns, duration, event > 0, first_row)
