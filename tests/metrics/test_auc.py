@@ -48,3 +48,15 @@ def test_bad_input_is_refused():
         auc(Y, np.full((5, 2), np.nan), [1.0, 2.0], cause=1)
     with pytest.raises(DataError, match="estimate has 1 rows and y has 5"):
         auc(Y, [0.5], [1.0], cause=1)
+
+
+def test_a_censoring_at_the_time_itself_counts_in_the_error_as_one_just_before():
+    """Controls are divided by G(t), which has what happens at t; the censoring lies at 3."""
+    rng = np.random.default_rng(0)
+    duration = rng.integers(1, 7, 60).astype(float)
+    train = {"event": rng.integers(0, 2, 60), "duration": duration}
+    y = {"event": rng.integers(0, 2, 60), "duration": duration + 0.5}
+    estimate = rng.normal(-duration, 3.0)
+    at, just_after = (auc_at(y, estimate, t, y_train=train) for t in (3, 3.1))
+    assert at == just_after
+    assert at.standard_error == pytest.approx(just_after.standard_error, rel=1e-12)

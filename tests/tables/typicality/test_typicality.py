@@ -170,6 +170,13 @@ def test_one_subject_alone_gets_the_number_it_gets_among_others(usual):
     np.testing.assert_allclose(alone, together, rtol=1e-9, atol=1e-15)
 
 
+def test_one_subject_of_whom_nothing_is_suggested_by_the_rest_has_a_number_too():
+    """Of two levels that are equally frequent neither is expected."""
+    frame = pd.DataFrame({"sex": ["f", "m"] * 30})
+    usual = learn(frame)
+    np.testing.assert_array_equal(of(usual, frame[:1]), of(usual, frame)[:1])
+
+
 def test_a_number_is_the_row_of_the_embedding_table_that_subjects_have(usual):
     encoded = usual.encoding.encode(open_table(draw(50, seed=4)))
     for row, column in zip(usual.residuals.row, usual.residuals.column, strict=True):
