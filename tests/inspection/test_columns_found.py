@@ -249,6 +249,8 @@ def test_measurements_in_two_units_are_pointed_out_and_zeros_beside_them_are_not
     assert not found(np.where(np.arange(N) % 3, haemoglobin, 135)).warnings
     assert not found(np.where(np.arange(N) % 3, haemoglobin, -haemoglobin * 10)).warnings
     assert found(mixed, columns={"a": {"kind": "numerical"}}).warnings == ()
+    smallest = np.where(np.arange(N) < 30, 5e-324, haemoglobin)  # by which nothing can be divided
+    assert not any("two units" in warning for warning in found(smallest).warnings)
 
 
 def test_spellings_of_one_level_are_merged_and_said():

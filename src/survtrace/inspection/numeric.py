@@ -158,7 +158,7 @@ def two_groups(values: NDArray[np.float64]) -> str:
     some = np.sort(values[:SAMPLE][values[:SAMPLE] != 0])
     if len(some) < N_GROUPED or some[0] < 0:
         return ""
-    upper = int(np.argmax(some[1:] / some[:-1])) + 1
+    upper = int(np.argmax(np.diff(np.log(some)))) + 1  # ratios of tiny numbers overflow
     groups, share = (some[:upper], some[upper:]), upper / len(some)
     far = some[upper] > 2 * some[upper - 1] and 0.05 < share < 0.95
     if not far or min(len(np.unique(group)) for group in groups) < N_DISTINCT:
