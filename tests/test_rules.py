@@ -17,13 +17,15 @@ from survtrace.rules import (
 )
 
 ARRAY = np.array([1, 2])
+NO_TIMES = [np.datetime64("NaT"), np.timedelta64("NaT"), np.timedelta64(3, "D")]
 
 
 @pytest.mark.parametrize(
     ("rule", "good", "bad"),
     [
         (whole(1), [1, np.int64(7)], [0, True, 1.0, "1", None, 10**400, ARRAY, 2**31]),
-        (whole(0, 9), [0, 9], [10, -1]),
+        (whole(0, 9), [0, 9], [10, -1, np.timedelta64(3, "D"), np.datetime64("NaT")]),
+        (either(between(0, 9), one_of(None, 3)), [None, np.int8(3)], [*NO_TIMES]),
         (between(0, 1), [0, 1, 0.5, np.float32(0.5)], [1.1, -1e-9, np.nan, "0.5", True, ARRAY]),
         (between(0, 1, above=True, below=True), [0.5], [0, 1, 10**400]),
         (between(0, float("inf"), below=True), [0, 1e308], [float("inf"), 10**400]),

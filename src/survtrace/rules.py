@@ -13,6 +13,9 @@ import numpy as np
 
 from survtrace.errors import DataError, SettingError, short
 
+DATES = (np.datetime64, np.timedelta64)
+NO_NUMBERS = (bool, np.timedelta64)  # to Python both are whole numbers
+
 
 class Rule(NamedTuple):
     """A test of a value, and the description of what passes it."""
@@ -24,7 +27,9 @@ class Rule(NamedTuple):
 def whole(low: int, high: int = 2**31 - 1) -> Rule:
     """Make the rule: a whole number of at least ``low``; none is so large that it overflows."""
     return Rule(
-        lambda v: isinstance(v, Integral) and not isinstance(v, bool) and low <= int(v) <= high,
+        lambda v: (
+            isinstance(v, Integral) and not isinstance(v, NO_NUMBERS) and low <= int(v) <= high
+        ),
         f"a whole number of at least {low}" + ("" if high == 2**31 - 1 else f" and at most {high}"),
     )
 
@@ -33,7 +38,7 @@ def between(low: float, high: float, *, above: bool = False, below: bool = False
     """Make the rule: a number from ``low`` to ``high``; ``above``, ``below`` leave the ends out."""
 
     def holds(v: Any) -> bool:
-        if not isinstance(v, Real) or isinstance(v, bool):
+        if not isinstance(v, Real) or isinstance(v, NO_NUMBERS):
             return False
         try:
             number = float(v)
@@ -57,7 +62,8 @@ def one_of(*options: Any) -> Rule:
     """
 
     def holds(v: Any) -> bool:
-        plain = v.item() if isinstance(v, np.generic) else v  # searches draw such values
+        is_plain = not isinstance(v, np.generic) or isinstance(v, DATES)  # of which one is None
+        plain = v if is_plain else v.item()  # searches draw such values
         return any(type(plain) is type(option) and plain == option for option in options)
 
     return Rule(holds, "one of " + ", ".join(repr(option) for option in options))
