@@ -55,8 +55,8 @@ def test_a_censoring_at_the_time_itself_counts_in_the_error_as_one_just_before()
     rng = np.random.default_rng(0)
     duration = rng.integers(1, 7, 60).astype(float)
     train = {"event": rng.integers(0, 2, 60), "duration": duration}
-    y = {"event": rng.integers(0, 2, 60), "duration": duration + 0.5}
+    y = {"event": rng.integers(0, 3, 60), "duration": duration + 0.5}
     estimate = rng.normal(-duration, 3.0)
-    at, just_after = (auc_at(y, estimate, t, y_train=train) for t in (3, 3.1))
+    at, just_after = (auc_at(y, estimate, t, cause=1, y_train=train) for t in (3, 3.1))
     assert at == just_after
     assert at.standard_error == pytest.approx(just_after.standard_error, rel=1e-12)
