@@ -3,8 +3,10 @@
 import io
 import shlex
 import shutil
+import signal
 import sys
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -135,3 +137,14 @@ def test_completion_knows_studies_and_cohorts():
         assert CliRunner().invoke(app, [], env=asked, prog_name="survtrace").output.split() == [
             words
         ]
+
+
+def test_an_error_that_a_package_made_of_sigterm_is_no_bug_of_ours(monkeypatch, survtrace):
+    def stopped_within_an_import():
+        with suppress(SystemExit):
+            signal.raise_signal(signal.SIGTERM)
+        raise ImportError("initialization failed")
+
+    monkeypatch.setattr(command, "app", stopped_within_an_import)
+    code, _, err = survtrace()
+    assert (code, err) == (143, "stopped by SIGTERM; what was not finished is not written.\n")

@@ -121,6 +121,9 @@ def main() -> None:
     except Exception as error:
         if os.environ.get(DEBUG):
             traceback.print_exc()
+        # Where SIGTERM came while a package in C was imported, our exit becomes its ImportError.
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # as `_terminate` leaves it
+            sys.exit(TERMINATED)
         message = _users_mistake(error)
         if message is not None:
             screen.show_error(message)
